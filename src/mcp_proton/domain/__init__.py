@@ -1,0 +1,1 @@
+"""The words of the field: frozen values and pure rules. Imports nothing of ours."""

@@ -1,0 +1,109 @@
+"""Operation: one thing the service can do, told once. Every surface is read off these values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, ConfigDict
+
+from .caller import Audience
+from .effects import READING, Effect
+from .plan import Impact, ReviewLine
+
+if TYPE_CHECKING:
+    from .context import Context
+
+
+class Request(BaseModel):
+    """What is asked: frozen and closed. The tool's name is the class name, its description the docstring."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+
+class Result(BaseModel):
+    """What is answered. Empty fields are left out of answers."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Finer:
+    """What an operation's own `plan` adds to what the field types say.
+
+    `effects` replaces the operation's effects for the scopes in the request; `impacts` are added as they are.
+    """
+
+    effects: frozenset[Effect] | None = None
+    impacts: frozenset[Impact] = frozenset()
+    review: tuple[ReviewLine, ...] = ()
+
+
+Perform = Callable[[Any, "Context"], Awaitable[Result]]
+Pin = Callable[[Any, "Context"], Awaitable[Request]]
+PlanFiner = Callable[[Any, "Context"], Awaitable[Finer]]
+Undo = Callable[[Any, Any], Request | None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Operation:
+    """One thing the service can do.
+
+    `effects` is the most it can ever do; planning refuses a plan that exceeds it. `prepares` are the effects of getting
+    ready (pin, expand). `steers` marks the journal family: no effect on mail of its own, so any known caller may
+    use it on its own records.
+    """
+
+    request: type[Request]
+    result: type[Result]
+    effects: frozenset[Effect]
+    perform: Perform
+    example: dict[str, Any]
+    prepares: frozenset[Effect] = frozenset()
+    pin: Pin | None = None
+    plan: PlanFiner | None = None
+    undo: Undo | None = None
+    needs: frozenset[str] = frozenset()
+    audience: Audience = Audience.AGENT
+    repeatable: bool = False
+    steers: bool = False
+    uri: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The tool name: the request's class name in snake case."""
+        return snake(self.request.__name__)
+
+    @property
+    def description(self) -> str:
+        """The request's docstring, as one paragraph."""
+        return " ".join((self.request.__doc__ or "").split())
+
+    @property
+    def reads_only(self) -> bool:
+        """Whether it can change nothing anywhere."""
+        return self.effects <= READING and not self.steers
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shorthand:
+    """An everyday name that expands into a request of its primitive and inherits everything else from it."""
+
+    request: type[Request]
+    into: Operation
+    expand: Pin
+    example: dict[str, Any]
+    prepares: frozenset[Effect] = frozenset()
+    needs: frozenset[str] = frozenset()
+
+    @property
+    def name(self) -> str:
+        """The tool name: the request's class name in snake case."""
+        return snake(self.request.__name__)
+
+
+def snake(name: str) -> str:
+    """Turn `MessagesGetMany` into `messages_get_many`."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()

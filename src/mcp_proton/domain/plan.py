@@ -1,0 +1,67 @@
+"""Plan: what a request would do, told before it is done."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .effects import Effect
+from .handles import Handle
+from .mail import Role
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Where an effect falls: an account, and inside it one mailbox or (None) no mailbox in particular."""
+
+    account: str | None = None
+    mailbox: str | None = None
+    role: Role | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Impact:
+    """One effect on one scope: the unit that policy judges."""
+
+    effect: Effect
+    scope: Scope = Scope()
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewLine:
+    """One thing the owner must see before answering. `untrusted` marks text that a stranger wrote."""
+
+    label: str
+    value: str
+    untrusted: bool = False
+    risk: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Everything a decision needs. Plans add up: `ready | doing`."""
+
+    impacts: frozenset[Impact] = frozenset()
+    targets: tuple[Handle, ...] = ()
+    recipients: tuple[str, ...] = ()
+    paths: tuple[Path, ...] = ()
+    review: tuple[ReviewLine, ...] = field(default=())
+
+    def __or__(self, other: Plan) -> Plan:
+        return Plan(
+            impacts=self.impacts | other.impacts,
+            targets=tuple(dict.fromkeys((*self.targets, *other.targets))),
+            recipients=tuple(dict.fromkeys((*self.recipients, *other.recipients))),
+            paths=tuple(dict.fromkeys((*self.paths, *other.paths))),
+            review=(*self.review, *other.review),
+        )
+
+    @property
+    def effects(self) -> frozenset[Effect]:
+        """The effects of all impacts."""
+        return frozenset(impact.effect for impact in self.impacts)
+
+    @property
+    def accounts(self) -> frozenset[str]:
+        """The accounts that are touched."""
+        return frozenset(impact.scope.account for impact in self.impacts if impact.scope.account)
