@@ -10,6 +10,7 @@ import base64
 import hashlib
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from .errors import Invalid
 
@@ -37,6 +38,7 @@ class Handle:
         return f"{self.account}.{self.tag}.{self.key}"
 
 
+@lru_cache(maxsize=4096)
 def mailbox_tag(mailbox_id: str) -> str:
     """Return the first 30 bits of a hash of the backend's mailbox id, as six letters: stateless, no name in it."""
     digest = hashlib.sha256(mailbox_id.encode("utf-8", "surrogateescape")).digest()

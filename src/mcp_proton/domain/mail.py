@@ -108,7 +108,8 @@ class Envelope:
 class Part:
     """One node of a message's structure.
 
-    `path` is the section number of RFC 9051 §6.4.5 ("" for a multipart at the root). `size` counts encoded octets; `filename` is decoded, not yet made safe for a file system.
+    `path` is the section number of RFC 9051 §6.4.5 ("" for a multipart at the root). `size` counts encoded octets;
+    `filename` is decoded, not yet made safe for a file system.
     """
 
     path: str
@@ -141,9 +142,29 @@ class Structure:
     root: Part
 
 
+class AttachmentKind(StrEnum):
+    """What an attachment is to a person, where that says more than its media type."""
+
+    FILE = "file"
+    MESSAGE = "message"
+    CALENDAR = "calendar"
+    CONTACT = "contact"
+    REPORT = "report"
+    SIGNATURE = "signature"
+    ENCRYPTED = "encrypted"
+    KEY = "key"
+    OUTLOOK = "outlook_bundle"
+    """`winmail.dat` (TNEF): the real attachments are inside."""
+    ELSEWHERE = "elsewhere"
+    """Only names a place where the content is."""
+
+
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """A part that a person would call an attachment. `index` counts from 1 in order of appearance."""
+    """A part that a person would call an attachment. `index` counts from 1 in order of appearance.
+
+    `filename` is safe on any file system; `part.filename` is what the sender wrote. `inline`: it belongs to the text.
+    """
 
     index: int
     part: Part
@@ -151,6 +172,7 @@ class Attachment:
     media_type: str
     size: int
     inline: bool
+    kind: AttachmentKind = AttachmentKind.FILE
 
 
 @dataclass(frozen=True, slots=True)

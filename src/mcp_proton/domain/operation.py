@@ -28,6 +28,11 @@ class Result(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
+    @property
+    def all_done(self) -> bool:
+        """Whether everything asked for was done: an operation with a fate per item says no when one was not."""
+        return True
+
 
 @dataclass(frozen=True, slots=True)
 class Finer:
@@ -41,7 +46,8 @@ class Finer:
     review: tuple[ReviewLine, ...] = ()
 
 
-Perform = Callable[[Any, "Context"], Awaitable[Result]]
+Perform = Callable[[Any, "Context"], Awaitable[Any]]
+"""Returns the operation's result; the journal family may return a whole `Outcome` instead."""
 Pin = Callable[[Any, "Context"], Awaitable[Request]]
 PlanFiner = Callable[[Any, "Context"], Awaitable[Finer]]
 Undo = Callable[[Any, Any], Request | None]

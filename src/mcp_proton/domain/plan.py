@@ -65,3 +65,9 @@ class Plan:
     def accounts(self) -> frozenset[str]:
         """The accounts that are touched."""
         return frozenset(impact.scope.account for impact in self.impacts if impact.scope.account)
+
+    def units(self, effect: Effect, account: str | None = None) -> int:
+        """Return how much this counts against a limit: one mail for SEND, else the messages touched, at least one."""
+        if effect is Effect.SEND:
+            return 1
+        return max(1, sum(1 for handle in self.targets if account is None or handle.account == account))

@@ -12,9 +12,9 @@ from typing import Protocol
 
 from .caller import Caller
 from .consequences import EffectTable
-from .effects import Effect
 from .handles import Handle
-from .mail import Envelope, Flag, Identity, Mailbox, Structure
+from .limits import Limit
+from .mail import Envelope, Identity, Mailbox, Structure
 from .outcome import Fate, Record, Status
 from .plan import Plan
 from .query import Query
@@ -141,7 +141,7 @@ class MailBackend(Protocol):
     def fetch(
         self, handle: Handle, part: str = "", *, start: int = 0, limit: int | None = None
     ) -> AsyncIterator[bytes]:
-        """Yield octets of a section ("" is the whole message, "HEADER" its header, "1.2" a part as encoded), in chunks.
+        """Yield octets of a section in chunks: "" is the whole message, "HEADER" its header, "1.2" a part as encoded.
 
         From octet `start`, at most `limit`. Bounded memory whatever the size. `NotFound` for a section that is not there.
         """
@@ -176,13 +176,22 @@ class Opening:
     summary: str
     status: Status
     expires: datetime | None = None
+    limits: tuple[Limit, ...] = ()
 
 
 class Journal(Protocol):
     """The memory of what was asked and what became of it. All but `glance` are atomic, and durable when they return."""
 
     async def open(self, opening: Opening) -> Record:
-        """Write down the intent. Side effects wait for this; it raises `Unavailable` when the disk does not take it."""
+        """Write down the intent. Side effects wait for this; it raises `Unavailable` when the disk does not take it.
+
+        `OverLimit` when one of the opening's limits would be exceeded: counted and written in one step, so that two
+        processes cannot both take the last place. What is later denied, expired or withdrawn gives its place back.
+        """
+        ...
+
+    async def usage(self, limits: Sequence[Limit], *, but: str | None = None) -> Mapping[Limit, int]:
+        """Return how much of each limit is used now, leaving one operation (`but`) out of account."""
         ...
 
     def glance(self, opening: Opening, status: Status) -> None:
@@ -262,6 +271,24 @@ class Artifacts(Protocol):
         ...
 
 
+class Accounts(Protocol):
+    """The accounts the owner configured. Backends are made when first needed."""
+
+    @property
+    def names(self) -> Sequence[str]:
+        """All slugs, in the order of the configuration."""
+        ...
+
+    @property
+    def default(self) -> str | None:
+        """The account meant where none is named: the only one, or the owner's choice."""
+        ...
+
+    def backend(self, name: str) -> MailBackend:
+        """Return the account's backend. `NotFound` for an unknown one."""
+        ...
+
+
 class Clock(Protocol):
     """Time, so that tests can wind it."""
 
@@ -280,14 +307,3 @@ class SecretProvider(Protocol):
     async def secret(self, account: str) -> str:
         """Return the account's password. `AuthFailed` with what to do when it is not there."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class RuleSource:
-    """Where an effective value comes from, in words the owner can find again: `rule 3`, `preset assistant`."""
-
-    text: str
-    effect: Effect | None = None
-
-
-SEEN = frozenset({Flag.SEEN.value})

@@ -103,7 +103,16 @@ class MessageId:
     id: str
 
 
-Query = All | And | Or | Not | Contains | HeaderContains | Received | Size | HasFlag | HasAttachment | MessageId
+@dataclass(frozen=True, slots=True)
+class Linked:
+    """Its Message-ID or an id in its In-Reply-To is one of these: decided by the envelope alone."""
+
+    ids: frozenset[str]
+
+
+Query = (
+    All | And | Or | Not | Contains | HeaderContains | Received | Size | HasFlag | HasAttachment | MessageId | Linked
+)
 
 CONTENT_FIELDS = frozenset({Field.BODY, Field.TEXT})
 
@@ -135,7 +144,7 @@ def fold(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """What is known of a message so far. None (or a missing key) is "not known"; an empty value is known to be empty."""
+    """What is known of a message so far. None (or a missing key) is "not known"; an empty value is known empty."""
 
     texts: Mapping[Field, str | None] = field(default_factory=dict)
     headers: Callable[[str], Sequence[str]] | None = None
@@ -144,6 +153,7 @@ class Candidate:
     flags: frozenset[str] | None = None
     has_attachments: bool | None = None
     message_id: str | None = None
+    in_reply_to: str | None = None
 
 
 def matches(query: Query, candidate: Candidate) -> bool | None:
@@ -182,6 +192,10 @@ def _leaf(query: Query, candidate: Candidate) -> bool | None:
             return candidate.has_attachments
         case MessageId(message_id):
             return None if candidate.message_id is None else candidate.message_id == message_id
+        case Linked(ids):
+            if candidate.message_id in ids:
+                return True
+            return None if candidate.in_reply_to is None else any(one in candidate.in_reply_to for one in ids)
     raise AssertionError(query)
 
 

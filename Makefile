@@ -1,0 +1,88 @@
+# `make demo` shows the product at work, `make test` runs everything a change must pass, `make check` is the fast loop.
+# Each prepares what it needs: virtual environments come from requirements.lock, with hashes.
+
+PYTHON := $(shell tools/find-python 3.11 3.12 3.13)
+BIN    := .venv/bin
+OTHERS := 3.12 3.13
+PYTEST := -m pytest -n 2 -q
+# What must hold on every Python, not only on the first.
+CORE   := tests/unit tests/service tests/contract
+
+export PYTHONUNBUFFERED := 1
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+PARTS  := static suite pythons hermes $(OTHERS:%=python-%)
+
+.PHONY: demo test check bench docs servers lock clean $(PARTS)
+.DELETE_ON_ERROR:
+
+demo: .venv/installed
+	$(BIN)/python tools/demo.py
+
+test: static suite pythons demo
+
+check: static
+	$(BIN)/python $(PYTEST) tests/unit tests/service
+
+static: .venv/installed
+	$(BIN)/ruff format --check --quiet
+	$(BIN)/ruff check --quiet
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+
+suite: .venv/installed servers hermes
+	$(BIN)/python $(PYTEST) tests
+
+pythons: $(OTHERS:%=python-%)
+
+# One rule serves .venv and the environments of the other Pythons; the lock decides when each is made anew.
+define environment
+	rm -rf $(1)
+	$(2) -m venv $(1)
+	$(1)/bin/pip install --quiet --no-compile --require-hashes -r requirements.lock
+	touch $(1)/locked
+endef
+define install
+	$(1)/bin/pip install --quiet --no-deps --no-build-isolation --no-index -e .
+	touch $(1)/installed
+endef
+
+.venv/locked: requirements.lock
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed, with its venv module."; exit 1; }
+	$(call environment,.venv,$(PYTHON))
+
+.venv/installed: .venv/locked pyproject.toml
+	$(call install,.venv)
+
+.cache/python-%/locked: requirements.lock
+	$(call environment,$(@D),$(shell tools/find-python $*))
+
+.cache/python-%/installed: .cache/python-%/locked pyproject.toml
+	$(call install,$(@D))
+
+.PRECIOUS: .cache/python-%/locked .cache/python-%/installed
+
+$(OTHERS:%=python-%): python-%: servers
+	@if tools/find-python $* >/dev/null; then $(MAKE) --no-print-directory on-python-$*; \
+	else echo "Python $* is not on this machine: nothing was tested on it."; fi
+
+on-python-%: .cache/python-%/installed
+	.cache/python-$*/bin/python $(PYTEST) $(CORE)
+
+bench: .venv/installed servers
+	$(BIN)/python -m bench
+
+docs: .venv/installed
+	$(BIN)/python tools/docs.py
+
+servers: .venv/installed
+	@$(BIN)/python tests/servers/install.py
+
+hermes: .venv/installed
+	@$(BIN)/python -m tests.surfaces.hermes.install
+
+lock:
+	$(PYTHON) tools/lock.py $(UPGRADE)
+
+clean:
+	rm -rf .venv .cache build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -1,0 +1,26 @@
+"""The entry point: dispatch only. `mcp` takes the short way to the MCP surface, all else is the owner's commands."""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> None:
+    """Run `mcp-proton` with the arguments of this process, and exit."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    """Run one command line and return its exit code."""
+    if arguments[:1] == ["mcp"] and not {"--help", "-h", "--version"} & set(arguments):
+        # An agent waits for the answer to `initialize`: nothing is loaded here that it does not need.
+        from mcp_proton.mcp.command import run as serve
+
+        return serve(arguments[1:])
+    from mcp_proton.admin.cli import run as command
+
+    return command(arguments)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,181 @@
+"""`mcp-proton policy`: what the rules are, what holds for whom and why, and what an edit would change."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import App, Parameter
+
+from mcp_proton import bootstrap
+from mcp_proton.config import editing
+from mcp_proton.domain.complaint import Misconfigured
+from mcp_proton.domain.effects import Effect
+from mcp_proton.domain.mail import Role
+from mcp_proton.domain.plan import Scope
+from mcp_proton.policy import matrix
+from mcp_proton.policy.presets import Preset
+
+from .asking import confirm
+from .exits import Exit
+from .printing import AsJson, Printer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from mcp_proton.policy.model import Policy
+
+app = App(name="policy", help="See and choose what agents may do.")
+
+PRESETS = {
+    Preset.READER: "agents may list and read; nothing else",
+    Preset.ASSISTANT: "agents may read, file and draft; sending, deleting for good and files wait for your approval",
+    Preset.AUTONOMOUS: "agents may do everything without asking",
+    Preset.CUSTOM: "like assistant, with your own `[custom]` table in policy.toml",
+}
+
+AUTONOMOUS_RISK = (
+    "Mail is written by strangers. With `autonomous` an agent that is talked into something by a mail can send, delete "
+    'and export without you. Consider boundaries: recipients = [...], rates = { send = "20/hour" } in policy.toml.'
+)
+EffectName = Annotated[Effect, Parameter(help="what would happen: list, read, organize, send …")]
+ClientName = Annotated[str, Parameter(help="the client's label in config.toml")]
+AccountName = Annotated[str | None, Parameter(help="an account; omit for any other")]
+MailboxName = Annotated[str | None, Parameter(help="a mailbox path or role; omit for any other")]
+
+
+@app.command
+async def show(*, client: str | None = None, account: str | None = None, json: AsJson = False) -> Exit:
+    """Show the effective value of every effect, and where each comes from (P-13)."""
+    printer = Printer(as_json=json)
+    settings = bootstrap.settings(os.environ)
+    policy = await bootstrap.policy_in_force(settings)
+    clients = [client] if client else sorted(settings.config.clients) or ["any"]
+    scopes = [Scope(account)] if account else [Scope(name) for name in settings.config.accounts] or [Scope()]
+    rows = [_row(one) for one in matrix.matrix(policy.current, clients, scopes, datetime.now(UTC))]
+    if json:
+        printer.json({"status": "ok", "rules": rows, "problem": policy.problem})
+    else:
+        printer.table(rows)
+        if policy.problem:
+            printer.remark(f"your latest edit is not in force, the rules before it are: {policy.problem}")
+    return Exit.ATTENTION if policy.problem else Exit.DONE
+
+
+@app.command
+async def explain(
+    client: ClientName,
+    effect: EffectName,
+    /,
+    *,
+    account: AccountName = None,
+    mailbox: MailboxName = None,
+    json: AsJson = False,
+) -> Exit:
+    """Say why one thing is as it is: every rule that speaks of it, the decisive one first, then the boundaries."""
+    printer = Printer(as_json=json)
+    policy = (await bootstrap.policy_in_force(bootstrap.settings(os.environ))).current
+    found = matrix.explain(policy, client, effect, _scope(account, mailbox), datetime.now(UTC))
+    told = {
+        "effect": effect.value,
+        "verdict": found.cell.verdict.word,
+        "source": found.cell.source,
+        "why": str(found.cell.reason),
+        "rules": [
+            {"part": one.part, "verdict": one.rule.verdict.word, "source": one.rule.source} for one in found.voices
+        ],
+        "boundaries": [str(one.source) for one in found.fences],
+    }
+    if json:
+        printer.json({"status": "ok", **told})
+        return Exit.DONE
+    printer.line(f"{told['verdict']}: {told['why']}", style="bold")
+    printer.table(found_rules(told["rules"]))
+    for boundary in told["boundaries"]:
+        printer.line(f"boundary: {boundary}")
+    return Exit.DONE
+
+
+@app.command
+async def preview(file: Path, /, *, json: AsJson = False) -> Exit:
+    """Show which verdicts a policy file would change if it took the place of yours. Changes nothing."""
+    printer = Printer(as_json=json)
+    settings = bootstrap.settings(os.environ)
+    before = (await bootstrap.policy_in_force(settings)).current
+    after = bootstrap.read_policy(settings, file)
+    clients = sorted(settings.config.clients) or ["any"]
+    scopes = _scopes_of(before, after, list(settings.config.accounts))
+    changed = matrix.changes(before, after, clients, scopes, datetime.now(UTC))
+    rows = [{**_row(was), "becomes": new.verdict.word, "because of": new.source} for was, new in changed]
+    if json:
+        printer.json({"status": "ok", "changes": rows})
+    elif rows:
+        printer.table(rows)
+    else:
+        printer.line("no verdict changes")
+    return Exit.DONE
+
+
+@app.command
+def preset(
+    word: Preset, /, *, client: str | None = None, account: str | None = None, yes: bool = False, json: AsJson = False
+) -> Exit:
+    """Choose a preset for everything, or for one client or account."""
+    printer = Printer(as_json=json)
+    if word is Preset.AUTONOMOUS and not yes:
+        printer.remark(AUTONOMOUS_RISK)
+        if not confirm("choose autonomous?", flag="--yes"):
+            printer.remark("nothing was changed")
+            return Exit.REFUSED
+    settings = bootstrap.settings(os.environ)
+    path = settings.folders.policy_file
+    editing.choose_preset(path, word.value, bootstrap.policy_check(settings), client=client, account=account)
+    printer.answer({"status": "ok", "preset": word.value, "file": str(path), "means": PRESETS[word]})
+    return Exit.DONE
+
+
+def found_rules(rules: Any) -> Sequence[dict[str, Any]]:
+    """Return the rules of an explanation as rows."""
+    return rules or [{"part": "", "verdict": "", "source": "no rule speaks of it"}]
+
+
+def check(settings: bootstrap.Settings) -> list[str]:
+    """Return every complaint about the policy file."""
+    try:
+        if settings.folders.policy_file.exists():
+            bootstrap.read_policy(settings, settings.folders.policy_file)
+    except Misconfigured as error:
+        return [str(one) for one in error.complaints]
+    return []
+
+
+def _row(one: matrix.Cell) -> dict[str, Any]:
+    return {
+        "client": one.client,
+        "account": one.scope.account or "any",
+        "mailbox": one.scope.mailbox or "any",
+        "effect": one.effect.value,
+        "verdict": one.verdict.word,
+        "from": one.source,
+    }
+
+
+def _scope(account: str | None, mailbox: str | None) -> Scope:
+    roles = {role.value: role for role in Role}
+    role = roles.get((mailbox or "").lower())
+    return Scope(account, mailbox, role)
+
+
+def _scopes_of(before: Policy, after: Policy, accounts: list[str]) -> list[Scope]:
+    """Return every scope that some rule of either policy tells apart."""
+    places = {
+        rule.place.text
+        for policy in (before, after)
+        for effect in Effect
+        for rule in policy.about(effect)
+        if rule.place
+    }
+    names: list[str | None] = [*accounts] or [None]
+    return [_scope(name, place) for name in names for place in [None, *sorted(places)]]

@@ -1,0 +1,312 @@
+"""The only place that builds the world: the owner's (`real`), and the demonstration's (`demonstration`).
+
+Heavy modules are loaded where a world is built, not where this one is imported: an agent's `initialize` is answered first.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mcp_proton.config import folders as places
+from mcp_proton.config.reading import load
+from mcp_proton.config.tables import Account, Client, Config, Kind, Profile, Security, Storage
+from mcp_proton.domain.errors import NotFound
+from mcp_proton.policy.model import Policy
+from mcp_proton.policy.reading import PolicyReader
+from mcp_proton.storage.policyfile import PolicyFile
+from mcp_proton.storage.switchfile import SwitchFile
+from mcp_proton.storage.tomllines import Lines, parse
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Mapping
+
+    from mcp_proton.domain.ports import MailBackend, SecretProvider
+    from mcp_proton.imap.indexing import DateIndexStore
+    from mcp_proton.services.service import MailService
+    from mcp_proton.simulator import Simulator
+
+DEMO_CLIENT = "demo"
+DEMO_ACCOUNT = "demo"
+DEMO_MESSAGES = 140
+DEMO_OWNER = "Alex Example <alex@proton.example>"
+_DEMO_POLICY = """
+preset = "custom"
+
+[custom]
+export = "allow"
+organize = "ask"
+draft = "ask"
+send = "ask"
+ingest = "ask"
+import = "ask"
+automate = "ask"
+destroy = "deny"
+delete_folder = "deny"
+delete_label = "deny"
+
+[boundaries]
+export_directories = ["{exports}"]
+"""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the owner wrote, and where it is."""
+
+    folders: places.Folders
+    config: Config
+
+    def reader(self) -> PolicyReader:
+        """Return the reader of policy.toml: it knows the clients and accounts that may be named there."""
+        return PolicyReader(
+            Path.home(),
+            resolve=lambda path: Path(os.path.realpath(path)),
+            clients=self.config.clients,
+            accounts=self.config.accounts,
+        )
+
+    def policy_file(self) -> PolicyFile[Policy]:
+        """Return the policy file; before there is one nothing is allowed."""
+        nothing = Policy(clients=frozenset(self.config.clients))
+        return PolicyFile(self.folders.policy_file, self.folders.last_good_policy, self.reader().read, nothing)
+
+
+@dataclass(frozen=True)
+class InForce:
+    """The rules as they hold now, and what is wrong with the latest edit."""
+
+    current: Policy
+    problem: str | None
+
+
+@dataclass(frozen=True)
+class Running:
+    """A world that is open."""
+
+    service: MailService
+    settings: Settings
+
+
+class SystemClock:
+    """The machine's clock."""
+
+    def now(self) -> datetime:
+        """The present instant, in UTC."""
+        return datetime.now(UTC)
+
+    def monotonic(self) -> float:
+        """Seconds on a clock that never jumps."""
+        return time.monotonic()
+
+
+class Accounts:
+    """The owner's accounts; a backend is made when it is first needed, and all are closed together."""
+
+    def __init__(self, config: Config, make: Callable[[str, Account], MailBackend]) -> None:
+        self.names = tuple(config.accounts)
+        self.default = config.default_account
+        self._config = config
+        self._make = make
+        self._made: dict[str, MailBackend] = {}
+
+    def backend(self, name: str) -> MailBackend:
+        """Return the account's backend."""
+        if name not in self._made:
+            if name not in self._config.accounts:
+                raise NotFound(f"there is no account `{name}`", next="`accounts_list` names the accounts")
+            self._made[name] = self._make(name, self._config.accounts[name])
+        return self._made[name]
+
+    async def aclose(self) -> None:
+        """Close every backend that was made."""
+        for backend in self._made.values():
+            await backend.aclose()
+
+
+def settings(environ: Mapping[str, str]) -> Settings:
+    """Read the configuration. Raises `Misconfigured` with file, line and key."""
+    found = places.find(environ)
+    return Settings(found, load(found.config_file, environ))
+
+
+async def policy_in_force(found: Settings) -> InForce:
+    """Return the rules as every process sees them now."""
+    file = found.policy_file()
+    policy = file.current()
+    return InForce(policy.with_switches(await SwitchFile(_switches(found)).current()), file.problem)
+
+
+def read_policy(found: Settings, file: Path) -> Policy:
+    """Read a policy file that is not in force. Raises `Misconfigured`."""
+    text = file.read_text(encoding="utf-8")
+    return policy_check(found, file.name)(text)
+
+
+def policy_check(found: Settings, name: str = "policy.toml") -> Callable[[str], Policy]:
+    """Return what reads a policy's text, or raises `Misconfigured` with line and key."""
+    from mcp_proton.domain.complaint import Misconfigured
+
+    def check(text: str) -> Policy:
+        try:
+            return found.reader().read(parse(text, name))
+        except Misconfigured as error:
+            raise error.located(name, Lines(text).of) from None
+
+    return check
+
+
+@asynccontextmanager
+async def real(environ: Mapping[str, str]) -> AsyncIterator[Running]:
+    """Open the owner's world."""
+    from mcp_proton.storage.vault import Vault
+
+    found = settings(environ)
+    vault = Vault({name: one.secret for name, one in found.config.accounts.items()}, environ)
+    async with _opened(found, vault) as running:
+        yield running
+
+
+@asynccontextmanager
+async def demonstration(messages: int = DEMO_MESSAGES, seed: int = 1) -> AsyncIterator[Running]:
+    """Open a world without any configuration: a simulator with a lively mailbox, rules as `--demo` promises.
+
+    Reading and export are allowed, changing asks, deleting is denied. Everything is gone afterwards.
+    """
+    from mcp_proton.testing import MemoryVault
+
+    async with AsyncExitStack() as stack:
+        home = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="mcp-proton-demo-")))
+        simulator = await stack.enter_async_context(simulated(messages=messages, seed=seed))
+        found = Settings(places.Folders.under(home), _demo_config(simulator))
+        found.folders.config.mkdir(mode=0o700, parents=True)
+        exports = home / "exports"
+        exports.mkdir()
+        found.folders.policy_file.write_text(_DEMO_POLICY.format(exports=exports), encoding="utf-8")
+        found.folders.policy_file.chmod(0o600)
+        vault = MemoryVault({DEMO_ACCOUNT: simulator.password})
+        yield await stack.enter_async_context(_opened(found, vault))
+
+
+@asynccontextmanager
+async def simulated(*, messages: int, port: int = 0, seed: int = 1) -> AsyncIterator[Simulator]:
+    """Run a simulator of Proton Mail Bridge with a made-up mailbox."""
+    from mcp_proton.simulator import GivenLabel, GivenMessage, GivenUser, Simulator
+    from mcp_proton.simulator.correspondence import FOLDERS, LABELS, generate
+
+    mail = [
+        GivenMessage(
+            one.write,
+            places=(one.place, *one.labels, *(["starred"] if one.starred else [])),
+            flags=(one.kind,),
+            unread=one.unread,
+            time=one.received.timestamp(),
+            origin="imported" if one.imported else "delivered",
+        )
+        for one in generate(seed, messages, datetime.now(UTC), DEMO_OWNER)
+    ]
+    labels = [GivenLabel.from_path(path) for path in (*FOLDERS, *LABELS)]
+    user = GivenUser("alex", [DEMO_OWNER.partition("<")[2].rstrip(">")], labels=labels, messages=mail)
+    async with Simulator(users=[user], port=port, event_delay=(20.0, 40.0), seed=seed) as simulator:
+        yield simulator
+
+
+def fingerprint(certificate_pem: str) -> str:
+    """Return `sha256:` and the digest of a certificate, as config.toml writes it."""
+    import hashlib
+    import ssl
+
+    return "sha256:" + hashlib.sha256(ssl.PEM_cert_to_DER_cert(certificate_pem)).hexdigest()
+
+
+@asynccontextmanager
+async def _opened(found: Settings, vault: SecretProvider) -> AsyncIterator[Running]:
+    from mcp_proton.domain.effects import Effect
+    from mcp_proton.services import registry
+    from mcp_proton.services.service import MailService
+    from mcp_proton.services.world import Settings as ServiceSettings
+    from mcp_proton.services.world import World
+    from mcp_proton.storage.artifacts import FileArtifacts
+    from mcp_proton.storage.database import Database
+    from mcp_proton.storage.dates import FileDateIndexes
+    from mcp_proton.storage.files import private_folder
+    from mcp_proton.storage.journal import SqlJournal
+    from mcp_proton.storage.policyfile import PolicyInForce
+
+    clock, kept = SystemClock(), found.config.storage
+    private_folder(found.folders.state)
+    policy_file = found.policy_file()
+    database = Database(found.folders.database, _migrate)
+    journal = SqlJournal(database, clock, timedelta(days=kept.payload_days))
+    dates = FileDateIndexes(found.folders.state / "dates", enabled=kept.date_index)
+    accounts = Accounts(found.config, lambda name, account: _backend(name, account, vault, dates))
+    world = World(
+        catalog=registry.load(),
+        accounts=accounts,
+        policies=PolicyInForce(policy_file, SwitchFile(_switches(found)), Policy.with_switches),
+        journal=journal,
+        artifacts=FileArtifacts(
+            found.folders.artifacts,
+            clock,
+            keep=timedelta(days=kept.artifact_days),
+            most_octets=kept.artifact_megabytes << 20,
+            exports=lambda: [
+                path for one in policy_file.current().fences for path in one.folders.get(Effect.EXPORT, ())
+            ],
+        ),
+        clock=clock,
+        settings=ServiceSettings(timezone=found.config.service.zone),
+    )
+    try:
+        yield Running(MailService(world), found)
+    finally:
+        await accounts.aclose()
+        await journal.aclose()
+        await database.aclose()
+
+
+def _backend(name: str, account: Account, vault: SecretProvider, dates: DateIndexStore) -> MailBackend:
+    from mcp_proton.bridge.backend import BridgeBackend
+    from mcp_proton.imap.backend import ImapBackend
+    from mcp_proton.imap.endpoint import Credentials, Endpoint, Pin, TlsMode
+    from mcp_proton.services.wrappers import RetryReads
+
+    modes = {Security.STARTTLS: TlsMode.STARTTLS, Security.TLS: TlsMode.IMPLICIT, Security.PLAIN: TlsMode.PLAIN}
+    endpoint = Endpoint(
+        host=account.host,
+        port=account.imap,
+        tls=modes[account.protection],
+        pin=Pin.read(account.certificate) if account.certificate else None,
+        plain_to_this_machine=account.security is Security.PLAIN,
+    )
+    kind = BridgeBackend if account.kind is Kind.BRIDGE else ImapBackend
+    return RetryReads(kind(name, endpoint, Credentials(account.username, lambda: vault.secret(name)), dates=dates))
+
+
+def _demo_config(simulator: Simulator) -> Config:
+    account = Account(
+        kind=Kind.BRIDGE,
+        host=simulator.host,
+        imap_port=simulator.imap_port,
+        username=simulator.username,
+        secret="keyring",  # noqa: S106 - where a password would be; the demonstration has its own vault
+        certificate=fingerprint(simulator.certificate_pem),
+    )
+    clients = {DEMO_CLIENT: Client(profile=Profile.CORE)}
+    return Config(accounts={DEMO_ACCOUNT: account}, clients=clients, storage=Storage(date_index=False))
+
+
+def _switches(found: Settings) -> Path:
+    return found.folders.state / "switches.json"
+
+
+def _migrate(path: Path) -> None:
+    from mcp_proton.storage.migrating import migrate
+
+    migrate(path)

@@ -1,0 +1,221 @@
+"""The tables of config.toml, as closed and frozen models. What a key means is said where it is declared."""
+
+import re
+import zoneinfo
+from collections.abc import Mapping
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictInt,
+    model_validator,
+)
+
+from mcp_proton.domain.caller import owner
+from mcp_proton.domain.handles import SLUG
+
+OWNER = owner().name
+_SECRET = re.compile(r"keyring(:.+)?|systemd:[A-Za-z0-9._@-]+|env:[A-Za-z_][A-Za-z0-9_]*|file:.+|command:.+")
+_FINGERPRINT = re.compile(r"sha256:([0-9a-f]{2}:?){32}", re.IGNORECASE)
+
+
+class Kind(StrEnum):
+    """What stands behind an account."""
+
+    BRIDGE = "bridge"
+    IMAP = "imap"
+
+
+class Security(StrEnum):
+    """How the connection is protected. `plain` only towards this machine."""
+
+    STARTTLS = "starttls"
+    TLS = "tls"
+    PLAIN = "plain"
+
+
+class Profile(StrEnum):
+    """How many tools a client is shown."""
+
+    READER = "reader"
+    CORE = "core"
+    FULL = "full"
+    COMPACT = "compact"
+
+
+def _slug(name: str) -> str:
+    if re.fullmatch(SLUG, name) is None:
+        raise ValueError("must be a short name: a lower-case letter, then up to 15 letters, digits or hyphens")
+    return name
+
+
+def _client_name(name: str) -> str:
+    if name == OWNER:
+        raise ValueError("is the owner's own name; no client can have it")
+    return _slug(name)
+
+
+def _kind(word: object) -> object:
+    if word == "jmap":
+        raise ValueError("jmap is not supported yet; use bridge or imap")
+    if word not in frozenset(Kind):
+        raise ValueError("must be bridge or imap")
+    return word
+
+
+def _secret(text: str) -> str:
+    if _SECRET.fullmatch(text) is None:
+        raise ValueError(
+            "must say where the password is, never the password itself: keyring, file:PATH, systemd:NAME, env:NAME "
+            "or command:PROGRAM"
+        )
+    return text
+
+
+def _certificate(text: str) -> str:
+    if _FINGERPRINT.fullmatch(text) is None:
+        raise ValueError("must be sha256: and 64 hexadecimal digits")
+    return "sha256:" + text[7:].replace(":", "").lower()
+
+
+def _timezone(name: str) -> str:
+    try:
+        zoneinfo.ZoneInfo(name)
+    except (OSError, ValueError, LookupError):
+        raise ValueError("must be a time zone such as Europe/Berlin") from None
+    return name
+
+
+def _host(text: str) -> str:
+    if not text or any(c.isspace() or c in "/@" for c in text):
+        raise ValueError("must be a host name or an address, without port or scheme")
+    return text
+
+
+Slug = Annotated[str, AfterValidator(_slug)]
+ClientName = Annotated[str, AfterValidator(_client_name)]
+Host = Annotated[str, AfterValidator(_host)]
+Port = Annotated[StrictInt, Field(ge=1, le=65_535)]
+Days = Annotated[StrictInt, Field(ge=0, le=3_650)]
+Text = Annotated[str, Field(min_length=1)]
+
+
+class Table(BaseModel):
+    """Closed: a key that is not declared is a complaint."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+
+class Account(Table):
+    """`[accounts.NAME]`: one login."""
+
+    kind: Annotated[Kind, BeforeValidator(_kind)]
+    host: Host = "127.0.0.1"
+    imap_port: Port | None = None
+    smtp_port: Port | None = None
+    security: Security | None = None
+    username: Text
+    secret: Annotated[str, AfterValidator(_secret)]
+    certificate: Annotated[str, AfterValidator(_certificate)] | None = None
+
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        if self.kind is Kind.BRIDGE and self.certificate is None:
+            raise ValueError("needs `certificate`: Bridge signs its own; `mcp-proton setup` shows and stores it")
+        if self.security is Security.PLAIN and self.host not in ("127.0.0.1", "::1"):
+            raise ValueError("security plain is possible only with host 127.0.0.1 or ::1")
+        return self
+
+    @property
+    def protection(self) -> Security:
+        """How to connect: Bridge by STARTTLS, others by TLS, unless said otherwise."""
+        return self.security or (Security.STARTTLS if self.kind is Kind.BRIDGE else Security.TLS)
+
+    @property
+    def imap(self) -> int:
+        """The IMAP port: as written, else Bridge's own (1143), else the standard's (RFC 9051 §2.1, RFC 8314 §3.2)."""
+        usual = 1143 if self.kind is Kind.BRIDGE else 993 if self.protection is Security.TLS else 143
+        return self.imap_port or usual
+
+    @property
+    def smtp(self) -> int:
+        """The submission port: as written, else Bridge's own (1025), else the standard's (RFC 8314 §3.3)."""
+        usual = 1025 if self.kind is Kind.BRIDGE else 465 if self.protection is Security.TLS else 587
+        return self.smtp_port or usual
+
+
+class Client(Table):
+    """`[clients.NAME]`: one agent, by the label the owner gave it. `accounts` left out: all of them."""
+
+    profile: Profile = Profile.CORE
+    accounts: list[Slug] | None = None
+
+
+class Service(Table):
+    """`[service]`: each key can also come from the environment, as MCP_PROTON_ and the key in capitals."""
+
+    timezone: Annotated[str, AfterValidator(_timezone)] | None = None
+    default_account: Slug | None = None
+    log: Literal["debug", "info", "warning", "error"] = "warning"
+    output_schemas: StrictBool = False
+
+    @property
+    def zone(self) -> zoneinfo.ZoneInfo:
+        """The owner's time zone: as written, else this machine's, else UTC."""
+        return zoneinfo.ZoneInfo(self.timezone or _machine_zone())
+
+
+class Storage(Table):
+    """`[storage]`: how long what is kept. Zero days: not beyond the moment it is settled."""
+
+    journal_days: Days = 90
+    payload_days: Days = 0
+    artifact_days: Days = 1
+    artifact_megabytes: Annotated[StrictInt, Field(ge=1, le=1_000_000)] = 1_024
+    date_index: StrictBool = True
+
+
+class Config(Table):
+    """The whole of config.toml."""
+
+    accounts: dict[Slug, Account] = Field(default_factory=dict)
+    clients: dict[ClientName, Client] = Field(default_factory=dict)
+    service: Service = Service()
+    storage: Storage = Storage()
+
+    @property
+    def default_account(self) -> str | None:
+        """The account meant where none is named: the owner's choice, else the only one."""
+        if self.service.default_account is not None:
+            return self.service.default_account
+        return next(iter(self.accounts)) if len(self.accounts) == 1 else None
+
+    def accounts_of(self, client: str) -> frozenset[str] | None:
+        """Return the accounts a client was given; None for all, and for a client that is not listed."""
+        listed = self.clients.get(client)
+        return None if listed is None or listed.accounts is None else frozenset(listed.accounts)
+
+
+def service_from(environment: Mapping[str, str]) -> dict[str, object]:
+    """Return the service settings that the environment holds, as the file would hold them."""
+    found: dict[str, object] = {}
+    for key in Service.model_fields:
+        text = environment.get(f"MCP_PROTON_{key.upper()}")
+        if text is not None:
+            found[key] = {"true": True, "1": True, "false": False, "0": False}.get(text.lower(), text)
+    return found
+
+
+def _machine_zone() -> str:
+    try:
+        name = str(Path("/etc/localtime").resolve()).partition("zoneinfo/")[2]
+        return _timezone(name) if name else "UTC"
+    except (OSError, ValueError, LookupError):
+        return "UTC"

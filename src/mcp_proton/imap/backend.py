@@ -1,0 +1,178 @@
+"""ImapBackend: an account on any IMAP server, behind the port `MailBackend`. Nothing is opened before it is needed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcp_proton.domain.errors import Invalid, MailError, Stale
+from mcp_proton.domain.mail import Identity
+from mcp_proton.domain.ports import Health
+from mcp_proton.imap import effect_tables, features, health, roles
+from mcp_proton.imap.errors import printable
+from mcp_proton.imap.indexing import DateIndexes
+from mcp_proton.imap.mailboxes import MailboxList, wire_name
+from mcp_proton.imap.messages import Messages
+from mcp_proton.imap.pool import Pool
+from mcp_proton.imap.search import Habits, Searches
+from mcp_proton.imap.streaming import STEP
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+    from contextlib import AbstractAsyncContextManager
+
+    from mcp_proton.domain.consequences import EffectTable
+    from mcp_proton.domain.handles import Handle
+    from mcp_proton.domain.mail import Envelope, Mailbox, Structure
+    from mcp_proton.domain.outcome import Fate
+    from mcp_proton.domain.ports import FlagChange, Found, Page, Standing
+    from mcp_proton.domain.query import Query
+    from mcp_proton.imap import pool as pools
+    from mcp_proton.imap.box import Box
+    from mcp_proton.imap.endpoint import Credentials, Endpoint
+    from mcp_proton.imap.indexing import DateIndexStore
+    from mcp_proton.imap.limits import Limits, Timing
+    from mcp_proton.imap.responses import ListEntry
+
+IDENTITY: Mapping[str, str] = {"name": "mcp-proton", "version": "1"}
+
+
+class ImapBackend:
+    """See `MailBackend` for what each method promises. `name` is the account's slug, `dates` outlives the process."""
+
+    package = "mcp_proton.imap"
+    search_habits = Habits()
+    step: int | None = STEP
+    advice = health.ADVICE
+
+    def __init__(
+        self,
+        name: str,
+        endpoint: Endpoint,
+        credentials: Credentials,
+        *,
+        identity: Mapping[str, str] = IDENTITY,
+        dates: DateIndexStore | None = None,
+        sessions: pools.Habits | None = None,
+        limits: Limits | None = None,
+        timing: Timing | None = None,
+    ) -> None:
+        self.name = name
+        self._endpoint, self._credentials, self._identity = endpoint, credentials, identity
+        self._session_habits, self._limits, self._timing = sessions, limits, timing
+        self._made: Pool | None = None
+        self._table = effect_tables.load(self.package)
+        self._list = MailboxList(self._arranged, self._is_dear)
+        self._indexes = DateIndexes(self._open, dates)
+        self._searches = Searches(self._open, self._indexes, self.search_habits)
+        self._messages = Messages(self._pool, self._mailbox_of, step=self.step)
+
+    # --- what is known without asking ------------------------------------------------------------------------------
+
+    def features(self) -> Mapping[str, Standing]:
+        """Standing of every word of `features.WORDS`, by what the server advertised at the last login."""
+        return features.of_standard(self._capabilities())
+
+    def consequences(self) -> EffectTable:
+        """The effect table of a standard IMAP server."""
+        return self._table
+
+    # --- looking ---------------------------------------------------------------------------------------------------
+
+    async def health(self) -> Health:
+        """Log in if need be, and say how it is."""
+        try:
+            async with self._pool().session() as session:
+                await session.noop()
+            return await self._well()
+        except MailError as error:
+            return health.trouble(error, self.advice)
+
+    async def mailboxes(self, *, counts: bool = False, fresh: bool = False) -> Sequence[Mailbox]:
+        """All mailboxes, parents first."""
+        return await self._list.mailboxes(self._pool(), counts=counts, fresh=fresh)
+
+    async def search(self, scope: Sequence[Mailbox], query: Query, page: Page) -> Found:
+        """Matching envelopes by date."""
+        return await self._searches.search(scope, query, page)
+
+    async def envelopes(self, handles: Sequence[Handle]) -> Sequence[Envelope]:
+        """Envelopes of what is still there."""
+        return await self._messages.envelopes(handles)
+
+    async def structure(self, handle: Handle) -> Structure:
+        """Envelope and parts of one message."""
+        return await self._messages.structure(handle)
+
+    def fetch(
+        self, handle: Handle, part: str = "", *, start: int = 0, limit: int | None = None
+    ) -> AsyncIterator[bytes]:
+        """Octets of a section, in chunks."""
+        return self._messages.fetch(handle, part, start, limit)
+
+    async def headers(self, handles: Sequence[Handle]) -> Mapping[Handle, bytes]:
+        """Header blocks of what is still there."""
+        return await self._messages.headers(handles)
+
+    async def set_flags(self, handles: Sequence[Handle], change: FlagChange) -> Sequence[Fate]:
+        """Add and remove flags."""
+        return await self._messages.set_flags(handles, change)
+
+    async def identities(self) -> Sequence[Identity]:
+        """The login name, where it is an address: IMAP knows of no others."""
+        username = self._credentials.username
+        return [Identity(username)] if "@" in username else []
+
+    async def aclose(self) -> None:
+        """Stop what runs behind, close every connection."""
+        await self._indexes.aclose()
+        if self._made is not None:
+            await self._made.aclose()
+
+    # --- what a kind of server changes ------------------------------------------------------------------------------
+
+    def _arranged(self, entries: Iterable[ListEntry]) -> list[Mailbox]:
+        return roles.mailboxes(self.name, entries)
+
+    def _is_dear(self, mailbox: Mailbox) -> bool:
+        """Whether counting this mailbox costs so much that it is done only when asked for."""
+        return False
+
+    async def _well(self) -> Health:
+        told = self._pool().server_id
+        server = " ".join(filter(None, (told.get("name"), told.get("version"))))
+        return Health(
+            connected=True,
+            server=printable(server.encode()) or "IMAP",
+            version=printable(told.get("version", "").encode()),
+            capabilities=tuple(sorted(self._capabilities() or ())),
+            syncing=False,
+        )
+
+    # --- parts ------------------------------------------------------------------------------------------------------
+
+    def _pool(self) -> Pool:
+        if self._made is None:
+            self._made = Pool(
+                self._endpoint,
+                self._credentials,
+                identity=self._identity,
+                habits=self._session_habits,
+                limits=self._limits,
+                timing=self._timing,
+            )
+        return self._made
+
+    def _capabilities(self) -> frozenset[str] | None:
+        return None if self._made is None else self._made.capabilities
+
+    def _open(self, mailbox: Mailbox) -> AbstractAsyncContextManager[Box]:
+        return self._pool().reading(wire_name(mailbox))
+
+    async def _mailbox_of(self, handle: Handle) -> Mailbox:
+        if handle.account != self.name:
+            raise Invalid("this handle belongs to another account", code="invalid_handle")
+        for fresh in (False, True):
+            for box in await self._list.mailboxes(self._pool(), counts=False, fresh=fresh):
+                if box.tag == handle.tag:
+                    return box
+        raise Stale("the mailbox this handle names is gone")

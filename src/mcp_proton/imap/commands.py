@@ -1,0 +1,303 @@
+"""The commands this client sends, one class each, with the reading of their answers (RFC 9051 §6).
+
+Messages are named by UID only. Nothing here marks anything read: FETCH always peeks (`fetching.py`).
+"""
+
+from __future__ import annotations
+
+from array import array
+from base64 import b64encode
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from mcp_proton.imap import utf7
+from mcp_proton.imap.asks import Ask, Done, Plain
+from mcp_proton.imap.codes import CopyUid
+from mcp_proton.imap.responses import (
+    Capabilities,
+    Exists,
+    ExtendedSearch,
+    Flags,
+    ListEntry,
+    MailboxStatus,
+    Recent,
+    Response,
+    SearchResult,
+    ServerId,
+    Status,
+)
+from mcp_proton.imap.writer import Argument, Atom, Literal, MailboxName, line
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from mcp_proton.imap.uids import UidSet
+
+
+class Capability(Ask[frozenset[str]]):
+    def __init__(self) -> None:
+        super().__init__("CAPABILITY", line(Atom("CAPABILITY")))
+        self._names: frozenset[str] = frozenset()
+
+    def take(self, response: Response) -> bool:
+        if isinstance(response, Capabilities):
+            self._names = response.names
+            return True
+        return False
+
+    def result(self, done: Done) -> frozenset[str]:
+        return self._names
+
+
+class StartTls(Plain):
+    halts = True
+
+    def __init__(self) -> None:
+        super().__init__("STARTTLS", line(Atom("STARTTLS")))
+
+
+class Login(Plain):
+    """LOGIN; what isn't plain ASCII without quotes goes as a literal."""
+
+    secret = True
+
+    def __init__(self, username: str, password: str) -> None:
+        super().__init__("LOGIN", line(Atom("LOGIN"), _credential(username), _credential(password)))
+
+
+def _credential(value: str) -> Argument:
+    simple = value.isascii() and value.isprintable() and '"' not in value and "\\" not in value
+    checked = line(value)  # line ends and NUL are refused here, in a literal too
+    return value if simple or isinstance(checked[0], Literal) else Literal(value.encode("utf-8"))
+
+
+class AuthenticatePlain(Plain):
+    """AUTHENTICATE PLAIN (RFC 4616), with the answer in the first line where the server takes it (SASL-IR)."""
+
+    secret = True
+
+    def __init__(self, username: str, password: str, *, at_once: bool) -> None:
+        self._answer = b64encode(f"\0{username}\0{password}".encode())
+        initial = [Atom(self._answer.decode("ascii"))] if at_once and self._answer[:1].isalpha() else []
+        super().__init__("AUTHENTICATE", line(Atom("AUTHENTICATE"), Atom("PLAIN"), *initial))
+        self._sent = bool(initial)
+
+    def go_ahead(self, text: bytes) -> bytes | None:
+        if self._sent:
+            return b"*\r\n"  # a second question: PLAIN has none, so stop here
+        self._sent = True
+        return self._answer + b"\r\n"
+
+
+class Identify(Ask["Mapping[str, str]"]):
+    """ID (RFC 2971). Bridge passes name and version on to Proton as the user agent."""
+
+    def __init__(self, fields: Mapping[str, str]) -> None:
+        pairs: list[Argument] = [word for pair in fields.items() for word in pair]
+        super().__init__("ID", line(Atom("ID"), pairs))
+        self._fields: Mapping[str, str] = {}
+
+    def take(self, response: Response) -> bool:
+        if isinstance(response, ServerId):
+            self._fields = response.fields
+            return True
+        return False
+
+    def result(self, done: Done) -> Mapping[str, str]:
+        return self._fields
+
+
+class Noop(Plain):
+    def __init__(self) -> None:
+        super().__init__("NOOP", line(Atom("NOOP")))
+
+
+class Logout(Plain):
+    def __init__(self) -> None:
+        super().__init__("LOGOUT", line(Atom("LOGOUT")))
+
+
+@dataclass(slots=True)
+class Selection:
+    """The mailbox a session has open. Counts follow what the server says; `at` is the loop's time of SELECT/EXAMINE.
+
+    `uidvalidity` 0: the server promises no lasting UIDs. `uidnext` and `highestmodseq` are as of `at`.
+    """
+
+    name: str | bytes
+    read_only: bool
+    at: float = 0.0
+    exists: int = 0
+    uidvalidity: int = 0
+    uidnext: int = 0
+    flags: frozenset[str] = frozenset()
+    permanent_flags: frozenset[str] = frozenset()
+    highestmodseq: int | None = None
+    counted: int = field(default=0)
+    """`exists` as of `at`: if the two differ, mail came or went since"""
+    suspect: bool = False
+    """a UID that should exist was missing: look at UIDVALIDITY before going on"""
+
+
+class Select(Ask[Selection]):
+    """SELECT, or EXAMINE when `read_only`."""
+
+    def __init__(self, name: str | bytes, *, read_only: bool) -> None:
+        word = "EXAMINE" if read_only else "SELECT"
+        super().__init__(word, line(Atom(word), MailboxName(name)))
+        self._found = Selection(name, read_only)
+
+    def take(self, response: Response) -> bool:
+        match response:
+            case Exists(count):
+                self._found.exists = self._found.counted = count
+            case Flags(flags):
+                self._found.flags = flags
+            case Status("OK", code) if code is not None:
+                self._code(code.name, code.value)
+            case Recent():
+                pass
+            case _:
+                return False
+        return True
+
+    def _code(self, name: str, value: object) -> None:
+        match name, value:
+            case "UIDVALIDITY", int(number):
+                self._found.uidvalidity = number
+            case "UIDNEXT", int(number):
+                self._found.uidnext = number
+            case "HIGHESTMODSEQ", int(number):
+                self._found.highestmodseq = number
+            case "PERMANENTFLAGS", frozenset() as flags:
+                self._found.permanent_flags = flags
+
+    def result(self, done: Done) -> Selection:
+        if done.code is not None and done.code.name == "READ-ONLY":
+            self._found.read_only = True
+        return self._found
+
+
+class ListMailboxes(Ask["tuple[list[ListEntry], list[MailboxStatus]]"]):
+    """LIST, with STATUS in the same answer where the server can (LIST-STATUS; `status` empty: not asked for)."""
+
+    def __init__(self, reference: str = "", pattern: str = "*", status: Sequence[str] = ()) -> None:
+        wanted: list[Argument] = [Atom("RETURN"), [Atom("STATUS"), [Atom(item) for item in status]]] if status else []
+        super().__init__("LIST", line(Atom("LIST"), MailboxName(reference), MailboxName(pattern), *wanted))
+        self._entries: list[ListEntry] = []
+        self._statuses: list[MailboxStatus] = []
+
+    def take(self, response: Response) -> bool:
+        if isinstance(response, ListEntry) and not response.subscribed_only:
+            self._entries.append(response)
+            return True
+        if isinstance(response, MailboxStatus):
+            self._statuses.append(response)
+            return True
+        return False
+
+    def result(self, done: Done) -> tuple[list[ListEntry], list[MailboxStatus]]:
+        return self._entries, self._statuses
+
+
+class StatusOf(Ask[MailboxStatus]):
+    """STATUS of one mailbox. Bridge loads the whole mailbox for it: as dear as SELECT."""
+
+    def __init__(self, name: str | bytes, items: Sequence[str]) -> None:
+        super().__init__("STATUS", line(Atom("STATUS"), MailboxName(name), [Atom(item) for item in items]))
+        self._wire = name if isinstance(name, bytes) else utf7.encode(name)
+        self._found: MailboxStatus | None = None
+
+    def take(self, response: Response) -> bool:
+        if isinstance(response, MailboxStatus) and self._found is None and self._meant(response.wire):
+            self._found = response
+            return True
+        return False
+
+    def _meant(self, wire: bytes) -> bool:
+        return wire == self._wire or wire.upper() == self._wire.upper() == b"INBOX"
+
+    def result(self, done: Done) -> MailboxStatus:
+        return self._found or MailboxStatus(utf7.decode(self._wire), self._wire, {})
+
+
+class Search(Ask["array[int]"]):
+    """UID SEARCH: the UIDs that match, ascending. `keys` are the search program's words; texts beyond ASCII bring
+    CHARSET UTF-8 along. With `extended` (ESEARCH advertised) the answer comes as ranges."""
+
+    def __init__(self, keys: Sequence[Argument], *, extended: bool = False) -> None:
+        returned: list[Argument] = [Atom("RETURN"), [Atom("ALL")]] if extended else []
+        charset: list[Argument] = [Atom("CHARSET"), Atom("UTF-8")] if _beyond_ascii(keys) else []
+        words = line(Atom("UID"), Atom("SEARCH"), *returned, *charset, *(keys or [Atom("ALL")]))
+        super().__init__("UID SEARCH", words)
+        self._found: list[int] = []
+
+    def take(self, response: Response) -> bool:
+        match response:
+            case SearchResult(numbers):
+                self._found.extend(numbers)
+            case ExtendedSearch(tag, all=uids) if tag in {None, self.tag}:
+                self._found.extend(uids.listed() if uids is not None else ())
+            case _:
+                return False
+        return True
+
+    def result(self, done: Done) -> array[int]:
+        return array("I", sorted(set(self._found)))
+
+
+def _beyond_ascii(keys: Sequence[Argument]) -> bool:
+    return any(
+        not key.isascii() if isinstance(key, str | bytes) else isinstance(key, list | tuple) and _beyond_ascii(key)
+        for key in keys
+    )
+
+
+class Store(Plain):
+    """UID STORE +FLAGS or -FLAGS. (Replacing all flags isn't offered: Bridge loses later changes of them.)"""
+
+    changes = True
+
+    def __init__(self, uids: UidSet, flags: Sequence[str], *, add: bool) -> None:
+        word = Atom("+FLAGS" if add else "-FLAGS")
+        super().__init__("UID STORE", line(Atom("UID"), Atom("STORE"), uids, word, [Atom(flag) for flag in flags]))
+
+
+class _Placing(Ask["CopyUid | None"]):
+    """COPY and MOVE: where the messages went, if the server says so (UIDPLUS); for MOVE in an untagged OK (RFC 6851)."""
+
+    changes = True
+
+    def __init__(self, word: str, uids: UidSet, to: str | bytes) -> None:
+        super().__init__(f"UID {word}", line(Atom("UID"), Atom(word), uids, MailboxName(to)))
+        self._places: CopyUid | None = None
+
+    def take(self, response: Response) -> bool:
+        if isinstance(response, Status) and response.code is not None and isinstance(response.code.value, CopyUid):
+            self._places = response.code.value
+            return True
+        return False
+
+    def result(self, done: Done) -> CopyUid | None:
+        if done.code is not None and isinstance(done.code.value, CopyUid):
+            return done.code.value
+        return self._places
+
+
+class Copy(_Placing):
+    def __init__(self, uids: UidSet, to: str | bytes) -> None:
+        super().__init__("COPY", uids, to)
+
+
+class Move(_Placing):
+    def __init__(self, uids: UidSet, to: str | bytes) -> None:
+        super().__init__("MOVE", uids, to)
+
+
+class Expunge(Plain):
+    """UID EXPUNGE, of named messages only: a plain EXPUNGE would take what others marked."""
+
+    changes = True
+
+    def __init__(self, uids: UidSet) -> None:
+        super().__init__("UID EXPUNGE", line(Atom("UID"), Atom("EXPUNGE"), uids))

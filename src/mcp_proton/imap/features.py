@@ -1,0 +1,49 @@
+"""What an IMAP server can do, in our own words, from what it advertises (P-09, P-65).
+
+Before the first connection all is unverified: nothing was asked.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcp_proton.domain.ports import Standing
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from collections.abc import Set as AbstractSet
+
+WORDS = (
+    "search",
+    "threads",
+    "flags",
+    "keywords",
+    "move",
+    "copy",
+    "labels",
+    "exact_removal",
+    "append_dates",
+    "idle",
+    "counts_in_list",
+)
+"""threads: by Message-ID and References, which we follow ourselves. exact_removal: named messages are expunged and no
+others. append_dates: the date given with an imported message is kept. counts_in_list: totals of all mailboxes at once."""
+
+
+def of_standard(capabilities: AbstractSet[str] | None) -> Mapping[str, Standing]:
+    """The standing of every word on a server that advertises these; None where it was never asked."""
+    if capabilities is None:
+        return dict.fromkeys(WORDS, Standing.UNVERIFIED)
+    everywhere = dict.fromkeys(("search", "threads", "flags", "copy", "append_dates"), Standing.AVAILABLE)
+    advertised = {
+        "move": _standing(bool({"MOVE", "UIDPLUS"} & capabilities)),
+        "exact_removal": _standing("UIDPLUS" in capabilities),
+        "idle": _standing("IDLE" in capabilities),
+        "counts_in_list": _standing("LIST-STATUS" in capabilities),
+    }
+    # Whether keywords are kept is said by each mailbox's PERMANENTFLAGS, not by a capability.
+    return everywhere | advertised | {"keywords": Standing.UNVERIFIED, "labels": Standing.UNAVAILABLE}
+
+
+def _standing(there: bool) -> Standing:
+    return Standing.AVAILABLE if there else Standing.UNAVAILABLE

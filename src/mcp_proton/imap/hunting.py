@@ -1,0 +1,190 @@
+"""One mailbox searched: candidates judged by their headers, from memory, and by their content where headers do not tell.
+
+Headers are read newest first until the page is full, content is looked into in the order of the page. Whatever the time
+allows is reported with what it covers, and nothing that was decided is decided again by the next page (N-3).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from mcp_proton.domain.ports import Order
+from mcp_proton.imap import walking, windows
+from mcp_proton.imap.judging import bits
+from mcp_proton.imap.targets import Findings, Hit, rank
+from mcp_proton.imap.uids import UidSet
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+    from collections.abc import Set as AbstractSet
+
+    from mcp_proton.imap.box import Box
+    from mcp_proton.imap.contents import Contents
+    from mcp_proton.imap.dates import DateIndex, Place
+    from mcp_proton.imap.envelopes import Summariser
+    from mcp_proton.imap.judging import Judge
+    from mcp_proton.imap.summaries import Block, Book
+    from mcp_proton.imap.targets import Target
+
+OUT_OF_TIME = "the time for this call was used up; go on with the cursor"
+HEADERS_SHARE = 0.6
+"""of the time, at most, goes to headers where bodies have to be read as well"""
+FIRST_LOOK, LARGEST_LOOK = 32, 128
+"""messages whose content is looked into at once"""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """How much is wanted, in which order, and until when (by the loop's clock)."""
+
+    order: Order
+    limit: int
+    begun: float
+    deadline: float
+
+    def share(self, part: float) -> float:
+        """The moment when a part of the time is used up."""
+        return self.begun + (self.deadline - self.begun) * part
+
+
+@dataclass(slots=True)
+class Hunt:
+    """One search of one open mailbox. `index` only makes it stop earlier; without one the order is provisional until
+    all candidates are known."""
+
+    target: Target
+    box: Box
+    book: Book
+    index: DateIndex | None
+    judge: Judge
+    contents: Contents
+    summariser: Summariser
+    wanted: Wanted
+    _answers: dict[Place, bool | None] = field(default_factory=dict)
+    """candidates that may match: True where headers decided it, None where they left it open"""
+    _cut_short: bool = False
+
+    async def run(self, candidates: Sequence[int], unsearched: UidSet = windows.NOTHING) -> Findings:
+        """Search among `candidates` (ascending UIDs). `unsearched`: UIDs that may yet become candidates."""
+        target = self.target
+        if unsearched:
+            self.index = None  # what is not searched yet can stand anywhere in the order
+        left = [uid for uid in candidates if uid <= target.upper and uid not in target.done]
+        self._take(self.book.blocks, set(left))
+        unknown = self._in_reading_order([uid for uid in self.book.unknown(left) if self._is_ahead(uid)])
+        unread = await self._read_headers(unknown, set(left))
+        found = Findings(target, exact=not unsearched and (self.index is not None or not unread))
+        if unread and self.index is not None:
+            found.frontier = self._last_read(unknown, unread)
+        elif not found.exact and target.last is not None:
+            # The page before was exact, and this one cannot be yet: nothing is shown rather than something twice.
+            found.exact, found.frontier, self._answers, self._cut_short = True, target.last, {}, True
+        undecided = await self._look_inside(found)
+        self._report(found, left, windows.union(unsearched, UidSet.of(unread)), UidSet.of(undecided))
+        return found
+
+    def _report(self, found: Findings, left: Sequence[int], unread: UidSet, undecided: UidSet) -> None:
+        """Say what was looked at. A full page leaves messages undecided too, but none that belong on it."""
+        open_ = windows.union(unread, undecided) if self._cut_short else unread
+        found.looked_at = windows.without(windows.without(UidSet.of(left), unread), undecided)
+        found.seen = max(self.target.exists - sum(uid in open_ for uid in left), 0)
+        if self.target.upper:
+            found.covered = windows.without(UidSet.window(1, self.target.upper), open_)
+        found.why = OUT_OF_TIME if self._cut_short else None
+
+    def _rank(self, place: Place) -> Place:
+        return rank(place, self.wanted.order)
+
+    def _place(self, uid: int) -> Place:
+        return (self.index.date_of(uid) or 0 if self.index is not None else 0), uid
+
+    def _is_ahead(self, uid: int) -> bool:
+        last = self.target.last
+        return last is None or self.index is None or self._rank(self._place(uid)) > self._rank(last)
+
+    def _take(self, blocks: Sequence[Block], among: AbstractSet[int]) -> None:
+        last = None if self.target.last is None else self._rank(self.target.last)
+        for block in blocks:
+            certain, possible = self.judge.of(block)
+            for row in bits(possible):
+                place = block.place(row)
+                if place[1] in among and (last is None or self._rank(place) > last):
+                    self._answers[place] = True if certain >> row & 1 else None
+
+    # --- headers ---------------------------------------------------------------------------------------------------
+
+    def _in_reading_order(self, unknown: list[int]) -> list[int]:
+        if self.index is not None:
+            unknown.sort(key=lambda uid: self._rank(self._place(uid)))
+        return unknown
+
+    async def _read_headers(self, unknown: list[int], among: AbstractSet[int]) -> set[int]:
+        """Read what the book lacks until the page is full or the time is up; return what stays unread."""
+        unread = set(unknown)
+        if not unknown:
+            return unread
+        plan = walking.growing(unknown) if self.index is not None else walking.growing_from_both_ends(unknown)
+        until = self.wanted.share(HEADERS_SHARE) if self.contents.reads_bodies else self.wanted.deadline
+        async for window, blocks in walking.walk(self.box, self.book, plan, self.summariser.summary):
+            unread.difference_update(window)
+            self._take(blocks, among)
+            if unread and now() >= until:
+                self._cut_short = True
+                break
+            if unread and self._is_full(window):
+                break
+        return unread
+
+    def _is_full(self, window: Sequence[int]) -> bool:
+        """Whether enough is certain; with an index only what nothing unread can come before counts."""
+        if self.index is None:
+            return self.target.last is None and sum(map(bool, self._answers.values())) > self.wanted.limit
+        edge = self._rank(self._place(window[-1]))
+        certain = (place for place, sure in self._answers.items() if sure)
+        return sum(self._rank(place) <= edge for place in certain) > self.wanted.limit
+
+    def _last_read(self, unknown: Sequence[int], unread: Collection[int]) -> Place:
+        """The place of the last message read in order: up to there everything is known."""
+        read = len(unknown) - len(unread)
+        if read:
+            return self._place(unknown[read - 1])
+        return self._just_before(self._place(unknown[0]))
+
+    # --- content ---------------------------------------------------------------------------------------------------
+
+    async def _look_inside(self, found: Findings) -> list[int]:
+        """Decide in order until the page is full or the time is up; return what may match and stays undecided."""
+        edge = None if found.frontier is None else self._rank(found.frontier)
+        ordered = sorted(self._answers, key=self._rank)
+        at, size = 0, FIRST_LOOK
+        while at < len(ordered) and len(found.hits) <= self.wanted.limit:
+            batch = ordered[at : at + size]
+            if edge is not None and self._rank(batch[0]) > edge:
+                break
+            if at and now() >= self.wanted.deadline and any(self._answers[place] is None for place in batch):
+                self._cut_short = True
+                if found.exact:
+                    found.frontier = ordered[at - 1]
+                break
+            await self._decide(batch)
+            found.hits += [Hit(place) for place in batch if self._answers[place]]
+            at, size = at + size, min(size * 2, LARGEST_LOOK)
+        return [uid for _, uid in ordered[at:]]
+
+    def _just_before(self, place: Place) -> Place:
+        date, uid = place
+        return (date, uid + 1) if self.wanted.order is Order.NEWEST else (date, uid - 1)
+
+    async def _decide(self, batch: Sequence[Place]) -> None:
+        undecided = [place for place in batch if self._answers[place] is None]
+        if undecided:
+            matching = await self.contents.matching(self.box, [uid for _, uid in undecided])
+            for place in undecided:
+                self._answers[place] = place[1] in matching
+
+
+def now() -> float:
+    """The loop's clock."""
+    return asyncio.get_running_loop().time()

@@ -1,0 +1,55 @@
+"""Doorway: whose calls come in here, and the service they go to, opened when it is first needed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mcp_proton.domain.caller import Caller, Surface
+    from mcp_proton.services.service import MailService
+
+Opening = Callable[[], Awaitable["MailService"]]
+"""Builds the service. Called at most once, unless it fails: then the next call tries again."""
+
+
+class Doorway:
+    """One client's way to the door. Answers to the handshake do not wait for the service to be built."""
+
+    def __init__(self, opening: Opening, caller: Caller) -> None:
+        self._opening = opening
+        self._caller = caller
+        self._opened: asyncio.Task[MailService] | None = None
+
+    def begin(self) -> None:
+        """Start to open in the background, unless that is under way or done."""
+        if self._opened is None or (self._opened.done() and _failed(self._opened)):
+            self._opened = asyncio.create_task(self._open())
+            self._opened.add_done_callback(_failed)
+
+    async def service(self) -> MailService:
+        """Return the service. Raises what opening it raised."""
+        self.begin()
+        assert self._opened is not None
+        return await asyncio.shield(self._opened)  # one caller who gives up does not stop it for the others
+
+    def caller(self, surface: Surface) -> Caller:
+        """Return who asks, through this surface."""
+        return replace(self._caller, surface=surface)
+
+    async def aclose(self) -> None:
+        """Stop an opening that is still under way. An open service belongs to whoever gave us the opening."""
+        if self._opened is not None:
+            self._opened.cancel()
+            with suppress(asyncio.CancelledError, Exception):
+                await self._opened
+
+    async def _open(self) -> MailService:
+        return await self._opening()
+
+
+def _failed(opened: asyncio.Task[MailService]) -> bool:
+    return opened.cancelled() or opened.exception() is not None

@@ -1,0 +1,50 @@
+"""Replies: an answer as an MCP tool result. The text is exactly the JSON of the structured content, so each stands alone.
+
+What was to be expected (refused, waiting, stale, not found) is an ordinary result: agents that count tool faults must not
+lock the mail out because a rule said no. Only a malformed request and a fault of ours are marked `isError`.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from fastmcp.tools.base import ToolResult
+from mcp_types import TextContent
+
+from mcp_proton.domain.errors import Defect, MailError
+from mcp_proton.services.answers import answer
+from mcp_proton.services.telling import told
+
+from .arguments import Malformed
+
+if TYPE_CHECKING:
+    from mcp_proton.domain.operation import Result
+    from mcp_proton.domain.outcome import Outcome
+
+
+def compact(body: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Return an answer as JSON without padding, and the same as values. What UTF-8 cannot carry becomes `?`."""
+    text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        text = text.encode("utf-8", "replace").decode()
+        body = json.loads(text)
+    return text, body
+
+
+def reply(outcome: Outcome[Result]) -> ToolResult:
+    """Tell how it ended."""
+    return say(answer(outcome), is_error=outcome.code == Defect.code)
+
+
+def complain(error: MailError) -> ToolResult:
+    """Tell what kept a request from reaching the door."""
+    return say(answer(told(error)), is_error=isinstance(error, Malformed | Defect))
+
+
+def say(body: dict[str, Any], *, is_error: bool = False) -> ToolResult:
+    """Put an answer's values on the wire."""
+    text, body = compact(body)
+    return ToolResult(content=[TextContent(type="text", text=text)], structured_content=body, is_error=is_error)

@@ -1,0 +1,203 @@
+"""Calendar parts (RFC 5545) → a short typed summary. Bounded against hostile input; recurrences are named, never expanded."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Any
+
+import icalendar
+
+from . import charset
+from .characters import line, visible
+from .notices import Decoded, Notice
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+MOST_OCTETS = 1 << 18
+MOST_LINES = 5_000
+MOST_EVENTS = 50
+MOST_ATTENDEES = 100
+
+_KEPT = frozenset({"VEVENT", "VTODO", "VJOURNAL", "VFREEBUSY"})
+_FOLD = re.compile(r"\r?\n[ \t]")
+_BEGIN = re.compile(r"(BEGIN|END):\s*([A-Z-]{1,30})\s*", re.IGNORECASE)
+_METHOD = re.compile(r"^METHOD:\s*([A-Za-z]{1,20})\s*$", re.MULTILINE | re.IGNORECASE)
+_LINE = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,60}(?:;[^:\n]{0,2000})?:")
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One event or task. Times are as written, with their zone's name; `recurrence` is the rule's text."""
+
+    kind: str
+    summary: str = ""
+    start: str = ""
+    end: str = ""
+    location: str = ""
+    organizer: str = ""
+    attendees: tuple[str, ...] = ()
+    recurrence: str = ""
+    status: str = ""
+    uid: str = ""
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Calendar:
+    """What a calendar part says. `method` is REQUEST, REPLY, CANCEL … (RFC 5546), or empty."""
+
+    method: str = ""
+    events: tuple[Event, ...] = ()
+    notices: frozenset[str] = frozenset()
+
+
+def read(octets: bytes, declared: str | None = "utf-8") -> Calendar:
+    """Read a calendar. Never raises; what is broken or beyond the limits is left out and reported."""
+    decoded = charset.decode(octets[:MOST_OCTETS], declared, complete=len(octets) <= MOST_OCTETS)
+    notices = set(decoded.notices)
+    text = visible(decoded.text).text
+    method = _METHOD.search(text)
+    events: list[Event] = []
+    for number, component in enumerate(_components(text, notices)):
+        if number >= MOST_EVENTS:
+            notices.add(Notice.TRUNCATED)
+            break
+        event = _event(component)
+        if event:
+            events.append(event)
+    if len(octets) > MOST_OCTETS:
+        notices.add(Notice.TRUNCATED)
+    return Calendar(method[1].upper() if method else "", tuple(events), frozenset(notices))
+
+
+def to_text(octets: bytes, declared: str | None = "utf-8") -> Decoded:
+    """Return the summary as text, one block an event."""
+    calendar = read(octets, declared)
+    blocks = [f"Method: {calendar.method}"] if calendar.method else []
+    blocks += [_described(event) for event in calendar.events]
+    return Decoded("\n\n".join(blocks), calendar.notices)
+
+
+def _components(text: str, notices: set[str]) -> Iterable[str]:
+    """Yield each event's own lines: no time zones (whose rules could be expanded), no alarms, nothing nested."""
+    lines = _FOLD.sub("", text).split("\n")
+    if len(lines) > MOST_LINES:
+        notices.add(Notice.TRUNCATED)
+    held: list[str] | None = None
+    skipped = 0
+    for said in lines[:MOST_LINES]:
+        mark = _BEGIN.fullmatch(said)
+        name = mark[2].upper() if mark else ""
+        begins = mark is not None and mark[1].upper() == "BEGIN"
+        if mark is None:
+            if held is not None and not skipped and _LINE.match(said):
+                held.append(said[:20_000])
+        elif held is None and begins and name in _KEPT:
+            held = [f"BEGIN:{name}"]
+        elif held is not None and begins:
+            skipped += 1
+        elif held is not None and skipped:
+            skipped -= 1
+        elif held is not None and held[0] == f"BEGIN:{name}":
+            yield "\r\n".join([*held, f"END:{name}", ""])
+            held = None
+    if held is not None:
+        notices.add(Notice.TRUNCATED)
+        yield "\r\n".join([*held, held[0].replace("BEGIN", "END"), ""])
+
+
+def _event(text: str) -> Event | None:
+    try:
+        component = icalendar.cal.Component.from_ical(text)
+    except (ValueError, LookupError, TypeError, AttributeError, OverflowError, ArithmeticError):
+        return None
+    if isinstance(component, list):
+        return None
+    attendees = component.get("ATTENDEE", [])
+    attendees = attendees if isinstance(attendees, list) else [attendees]
+    return Event(
+        kind={"VEVENT": "event", "VTODO": "task"}.get(component.name or "", "entry"),
+        summary=_text(component.get("SUMMARY")),
+        start=_moment(component.get("DTSTART")),
+        end=_moment(component.get("DTEND", component.get("DUE"))) or _duration(component.get("DURATION")),
+        location=_text(component.get("LOCATION")),
+        organizer=_person(component.get("ORGANIZER")),
+        attendees=tuple(_person(one) for one in attendees[:MOST_ATTENDEES]),
+        recurrence=_rule(component.get("RRULE")),
+        status=_text(component.get("STATUS")),
+        uid=_text(component.get("UID")),
+        description=_long_text(component.get("DESCRIPTION")),
+    )
+
+
+def _first(value: Any) -> Any:
+    return value[0] if isinstance(value, list) and value else value
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else line(str(_first(value)))[:1_000]
+
+
+def _long_text(value: Any) -> str:
+    return "" if value is None else visible(str(_first(value))).text.strip()[:4_000]
+
+
+def _moment(value: Any) -> str:
+    """Write a date or time with the zone its sender named; one that cannot be read stands as it was written."""
+    value = _first(value)
+    moment = getattr(value, "dt", None)
+    zone = str(getattr(value, "params", {}).get("TZID", "")) if value is not None else ""
+    if isinstance(moment, datetime):
+        said = moment.strftime("%Y-%m-%d %H:%M")
+        utc = moment.tzinfo is not None and not zone
+        return f"{said} {line(zone)[:80]}" if zone else f"{said} UTC" if utc and not moment.utcoffset() else said
+    if isinstance(moment, date):
+        return moment.isoformat()
+    return _text(value)
+
+
+def _duration(value: Any) -> str:
+    length = getattr(_first(value), "dt", None)
+    return f"after {length}" if length is not None else ""
+
+
+def _person(value: Any) -> str:
+    value = _first(value)
+    if value is None:
+        return ""
+    email = line(str(value))
+    email = email[7:] if email.lower().startswith("mailto:") else email
+    said = getattr(value, "params", {})
+    name = line(str(said.get("CN", "")))[:200]
+    answer = line(str(said.get("PARTSTAT", ""))).lower()[:20]
+    shown = f"{name} <{email[:320]}>" if name else email[:320]
+    return f"{shown} ({answer})" if answer and answer != "needs-action" else shown
+
+
+def _rule(value: Any) -> str:
+    value = _first(value)
+    if value is None:
+        return ""
+    try:
+        written = value.to_ical().decode("utf-8", "replace")
+    except (AttributeError, ValueError, TypeError):
+        written = str(value)
+    return line(written)[:500]
+
+
+def _described(event: Event) -> str:
+    rows = [
+        (event.kind.capitalize(), event.summary),
+        ("Start", event.start),
+        ("End", event.end),
+        ("Repeats", event.recurrence),
+        ("Location", event.location),
+        ("Organizer", event.organizer),
+        ("Attendees", ", ".join(event.attendees)),
+        ("Status", event.status),
+        ("Description", event.description),
+    ]
+    return "\n".join(f"{name}: {said}" for name, said in rows if said)

@@ -1,0 +1,169 @@
+"""Reasons: why a verdict is what it is, as types that print themselves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from .rules import Rule, Verdict
+from .wording import doing
+
+if TYPE_CHECKING:
+    from mcp_proton.domain.effects import Effect
+    from mcp_proton.domain.plan import Impact
+
+_IS = {Verdict.ALLOW: "is allowed", Verdict.ASK: "needs the owner's approval", Verdict.DENY: "is denied"}
+
+
+@dataclass(frozen=True, slots=True)
+class RuleSays:
+    """A rule, a preset's cell or a grant decided about an impact."""
+
+    impact: Impact
+    client: str
+    rule: Rule
+
+    @property
+    def verdict(self) -> Verdict:
+        """What it said."""
+        return self.rule.verdict
+
+    @property
+    def source(self) -> str:
+        """Where the owner finds it."""
+        return self.rule.source
+
+    def __str__(self) -> str:
+        return f"{_what(self.impact)} {_IS[self.verdict]} for client `{self.client}` ({self.rule.source})"
+
+
+@dataclass(frozen=True, slots=True)
+class Unclassified:
+    """Neither a preset nor a rule knows this effect."""
+
+    effect: Effect
+    verdict: ClassVar[Verdict] = Verdict.DENY
+    source: ClassVar[str] = "no preset"
+
+    def __str__(self) -> str:
+        return f"{doing(self.effect)} is denied until the owner's rules speak of it"
+
+
+@dataclass(frozen=True, slots=True)
+class OwnersAlone:
+    """Only the owner may do this, at the owner's own surface."""
+
+    effect: Effect
+    verdict: ClassVar[Verdict] = Verdict.DENY
+    source: ClassVar[str] = "fixed"
+
+    def __str__(self) -> str:
+        return f"{doing(self.effect)} is the owner's alone"
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerMay:
+    """The owner asks at the owner's own surface: presets and rules do not apply."""
+
+    effect: Effect
+    verdict: ClassVar[Verdict] = Verdict.ALLOW
+    source: ClassVar[str] = "owner"
+
+    def __str__(self) -> str:
+        return f"{doing(self.effect)} is allowed for the owner"
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerConfirms:
+    """The owner asks for something that cannot be taken back."""
+
+    effect: Effect
+    verdict: ClassVar[Verdict] = Verdict.ASK
+    source: ClassVar[str] = "owner"
+
+    def __str__(self) -> str:
+        return f"{doing(self.effect)} cannot be taken back and needs a second answer"
+
+
+@dataclass(frozen=True, slots=True)
+class NotChosen:
+    """The owner has chosen no preset yet for this client and account (P-22)."""
+
+    client: str
+    verdict: ClassVar[Verdict] = Verdict.DENY
+    source: ClassVar[str] = "no preset chosen"
+
+    def __str__(self) -> str:
+        return f"the owner has not chosen yet what client `{self.client}` may do"
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownClient:
+    """A name the owner has not listed."""
+
+    client: str
+    verdict: ClassVar[Verdict] = Verdict.DENY
+    source: ClassVar[str] = "config.toml"
+
+    def __str__(self) -> str:
+        return f"client `{self.client}` is not one of the owner's clients"
+
+
+@dataclass(frozen=True, slots=True)
+class ClientRevoked:
+    """The owner took this client's access away."""
+
+    client: str
+    verdict: ClassVar[Verdict] = Verdict.DENY
+    source: ClassVar[str] = "revoked"
+
+    def __str__(self) -> str:
+        return f"the owner has revoked client `{self.client}`"
+
+
+@dataclass(frozen=True, slots=True)
+class ClientPaused:
+    """The owner paused this client."""
+
+    client: str
+    verdict: ClassVar[Verdict] = Verdict.DENY
+    source: ClassVar[str] = "paused"
+
+    def __str__(self) -> str:
+        return f"the owner has paused client `{self.client}`"
+
+
+@dataclass(frozen=True, slots=True)
+class AccountPaused:
+    """The owner paused this account for every client."""
+
+    account: str
+    verdict: ClassVar[Verdict] = Verdict.DENY
+    source: ClassVar[str] = "paused"
+
+    def __str__(self) -> str:
+        return f"the owner has paused account `{self.account}`"
+
+
+Reason = (
+    RuleSays
+    | Unclassified
+    | OwnersAlone
+    | OwnerMay
+    | OwnerConfirms
+    | NotChosen
+    | UnknownClient
+    | ClientRevoked
+    | ClientPaused
+    | AccountPaused
+)
+"""Every reason has `verdict`, `source` and a sentence (`str`)."""
+
+
+def _what(impact: Impact) -> str:
+    where = ""
+    if impact.scope.mailbox is not None:
+        where = f" in `{impact.scope.mailbox}`"
+    if impact.scope.account is not None:
+        where += f" of `{impact.scope.account}`" if where else f" in `{impact.scope.account}`"
+    return f"{doing(impact.effect)}{where}"

@@ -1,0 +1,170 @@
+"""Call: the context of one request. What is not in the plan cannot be reached from a handler."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
+
+from mcp_proton.domain.caller import Caller
+from mcp_proton.domain.consequences import EffectTable
+from mcp_proton.domain.context import Right
+from mcp_proton.domain.effects import Effect
+from mcp_proton.domain.errors import Defect, Invalid, NotFound, Stale
+from mcp_proton.domain.handles import Handle
+from mcp_proton.domain.mail import Mailbox, Role
+from mcp_proton.domain.operation import Result
+from mcp_proton.domain.outcome import Outcome
+from mcp_proton.domain.plan import Impact, Plan, Scope
+from mcp_proton.domain.ports import Artifacts, Clock, Journal, MailBackend
+from mcp_proton.policy.decide import decide, judge, standing
+from mcp_proton.policy.model import Policy
+from mcp_proton.policy.rules import Verdict
+
+from .world import World
+
+if TYPE_CHECKING:
+    from .service import MailService
+
+Progress = Callable[[int, int | None, str], Awaitable[None]]
+_ROLE_WORDS = {role.value: role for role in Role} | {"junk": Role.SPAM, "all mail": Role.ALL, "deleted": Role.TRASH}
+
+
+class Call:
+    """The world as one call sees it (the `Context` of handlers)."""
+
+    def __init__(
+        self, world: World, caller: Caller, policy: Policy, door: MailService, progress: Progress | None = None
+    ) -> None:
+        self.world = world
+        self.caller = caller
+        self.policy = policy
+        self.reachable: frozenset[str] | None = None
+        self._door = door
+        self._progress = progress
+
+    @property
+    def clock(self) -> Clock:
+        """The service's clock."""
+        return self.world.clock
+
+    @property
+    def artifacts(self) -> Artifacts:
+        """The managed store."""
+        return self.world.artifacts
+
+    @property
+    def journal(self) -> Journal:
+        """The journal; records are scoped by the caller given to it."""
+        return self.world.journal
+
+    @property
+    def timezone(self) -> ZoneInfo:
+        """The owner's time zone: dates without an offset are read in it."""
+        return self.world.settings.timezone
+
+    def accounts(self) -> Sequence[str]:
+        """Return the accounts this caller may know of: its own, and in them at least one effect it is not denied."""
+        return [name for name in self.world.accounts.names if self._belongs(name)]
+
+    def account(self, name: str | None) -> str:
+        """Resolve an account name, or the default."""
+        if name is not None:
+            if name in self.world.accounts.names and self._belongs(name):
+                return name
+            raise NotFound(f"there is no account `{name}`", next="`accounts_list` names the accounts")
+        mine = self.accounts()
+        default = self.world.accounts.default
+        if default in mine:
+            return default  # type: ignore[return-value]  # `mine` holds names only
+        if len(mine) == 1:
+            return mine[0]
+        if not mine:
+            raise NotFound("there is no account for this client", next="ask the owner to run `mcp-proton setup`")
+        raise Invalid("there are several accounts", next="name one: " + ", ".join(mine))
+
+    def backend(self, account: str) -> MailBackend:
+        """Return the backend of a planned account. INVARIANT: an account outside the plan is out of reach."""
+        if self.reachable is not None and account not in self.reachable:
+            raise Defect("an operation reached for an account that its plan does not name")
+        return self.world.accounts.backend(account)
+
+    def consequences(self, account: str) -> EffectTable:
+        """Return the account's effect table."""
+        return self.world.accounts.backend(account).consequences()
+
+    async def mailboxes(self, account: str) -> Sequence[Mailbox]:
+        """Return the account's mailboxes."""
+        return await self.world.accounts.backend(account).mailboxes()
+
+    async def mailbox(self, account: str, reference: str) -> Mailbox:
+        """Resolve by role word, path (exact, then without regard to case) or tag; looks again before it gives up."""
+        for fresh in (False, True):
+            boxes = await self.world.accounts.backend(account).mailboxes(fresh=fresh)
+            found = _named(boxes, reference)
+            if found is not None:
+                return found
+        raise NotFound(f"there is no mailbox `{reference}`", next="`mailboxes_list` names them")
+
+    async def mailbox_of(self, handle: Handle) -> Mailbox:
+        """Resolve the mailbox of a handle. A foreign account looks like one that does not exist."""
+        account = self.account(handle.account)
+        for fresh in (False, True):
+            for box in await self.world.accounts.backend(account).mailboxes(fresh=fresh):
+                if box.tag == handle.tag:
+                    return box
+        raise Stale("the mailbox this handle names is gone")
+
+    def allows(self, effect: Effect, account: str, mailbox: Mailbox | None = None) -> bool:
+        """Whether the caller could do this there without being asked."""
+        return self._verdict(effect, account, mailbox) is Verdict.ALLOW
+
+    def denies(self, effect: Effect, account: str, mailbox: Mailbox | None = None) -> bool:
+        """Whether the caller may not do this there at all."""
+        return self._verdict(effect, account, mailbox) is Verdict.DENY
+
+    def rights(self, account: str) -> Sequence[Right]:
+        """Return what holds for every effect on an account, and where each comes from."""
+        if (barred := standing(self.policy, self.caller)) is not None:
+            return [Right(effect, barred.verdict.word, barred.source) for effect in Effect]
+        scope, now = Scope(account), self.clock.now()
+        reasons = {effect: judge(self.policy, self.caller, Impact(effect, scope), now) for effect in Effect}
+        return [Right(effect, reason.verdict.word, reason.source) for effect, reason in reasons.items()]
+
+    def _verdict(self, effect: Effect, account: str, mailbox: Mailbox | None) -> Verdict:
+        scope = Scope(account, mailbox.path, mailbox.role) if mailbox else Scope(account)
+        plan = Plan(impacts=frozenset({Impact(effect, scope)}))
+        return decide(self.policy, self.caller, plan, {}, self.clock.now()).verdict
+
+    async def progress(self, done: int, total: int | None, what: str) -> None:
+        """Tell whoever listens."""
+        if self._progress is not None:
+            await self._progress(done, total, what)
+
+    async def decide(self, operation_id: str, *, approve: bool) -> Outcome[Result]:
+        """Answer a waiting operation as its owner."""
+        return await self._door.decide(self.caller, operation_id, approve=approve)
+
+    async def resume(self, operation_id: str) -> Outcome[Result]:
+        """Run an approved operation once."""
+        return await self._door.resume(self.caller, operation_id)
+
+    async def review(self, operation_id: str) -> Plan:
+        """Plan a waiting operation again."""
+        return await self._door.review(operation_id)
+
+    def _belongs(self, account: str) -> bool:
+        return self.caller.accounts is None or account in self.caller.accounts
+
+
+def _named(boxes: Sequence[Mailbox], reference: str) -> Mailbox | None:
+    role = _ROLE_WORDS.get(reference.strip().lower())
+    if role is not None and role not in (Role.FOLDER, Role.LABEL, Role.NODE):
+        for box in boxes:
+            if box.role is role:
+                return box
+    for box in boxes:
+        if reference in (box.path, box.tag):
+            return box
+    folded = [box for box in boxes if box.path.casefold() == reference.casefold()]
+    return folded[0] if len(folded) == 1 else None

@@ -1,0 +1,190 @@
+"""Accounts: which there are, how they are, and what can be done with them."""
+
+from __future__ import annotations
+
+from mcp_proton.domain.context import Context
+from mcp_proton.domain.effects import Effect
+from mcp_proton.domain.errors import MailError
+from mcp_proton.domain.operation import Finer, Operation, Request, Result
+from mcp_proton.domain.plan import Impact, Scope
+from mcp_proton.domain.ports import Health
+from mcp_proton.services.fields import Account
+
+
+class AccountsList(Request):
+    """List the mail accounts you may use."""
+
+
+class AccountsHealth(Request):
+    """Check whether accounts are connected and in sync."""
+
+    account: Account = None
+
+
+class CapabilitiesReport(Request):
+    """Tell what an account can do and what you may do."""
+
+    account: Account = None
+
+
+class ListedAccount(Result):
+    """One account."""
+
+    account: str
+    default: bool = False
+
+
+class AccountList(Result):
+    """The accounts of this caller."""
+
+    accounts: list[ListedAccount] = []
+
+
+class AccountHealth(Result):
+    """How one account is. Nothing in it was said by the server but its version and capability words."""
+
+    account: str
+    connected: bool
+    server: str = ""
+    version: str = ""
+    mode: str | None = None
+    syncing: bool | str | None = None
+    capabilities: list[str] = []
+    code: str | None = None
+    why: str | None = None
+    next: str | None = None
+
+
+class Healths(Result):
+    """How the accounts are."""
+
+    accounts: list[AccountHealth] = []
+
+
+class RightLine(Result):
+    """What the owner's rules say of one effect for this caller, and where that comes from."""
+
+    effect: str
+    verdict: str
+    source: str
+
+
+class Consequence(Result):
+    """What a verb really does in mailboxes of these roles."""
+
+    verb: str
+    source: str = "any"
+    target: str = ""
+    result: str
+    evidence: str
+
+
+class Capabilities(Result):
+    """What the server can do (available, unavailable, unverified) and what this caller may do."""
+
+    account: str
+    features: dict[str, str] = {}
+    effects: list[Consequence] = []
+    rights: list[RightLine] = []
+
+
+def _visible(ctx: Context) -> list[str]:
+    return [name for name in ctx.accounts() if not ctx.denies(Effect.LIST, name)]
+
+
+async def _each_account(request: Request, ctx: Context) -> Finer:
+    """Touch every account that is not denied; an account that is stays out of the answer."""
+    visible = _visible(ctx) or list(ctx.accounts())
+    return Finer(impacts=frozenset(Impact(Effect.LIST, Scope(name)) for name in visible), effects=frozenset())
+
+
+async def _one_or_each(request: AccountsHealth, ctx: Context) -> Finer:
+    if request.account is not None:
+        return Finer()
+    return await _each_account(request, ctx)
+
+
+async def list_accounts(request: AccountsList, ctx: Context) -> AccountList:
+    """Name the accounts."""
+    try:
+        default: str | None = ctx.account(None)
+    except MailError:
+        default = None
+    return AccountList(accounts=[ListedAccount(account=name, default=name == default) for name in _visible(ctx)])
+
+
+async def health(request: AccountsHealth, ctx: Context) -> Healths:
+    """Look at the accounts, one after the other."""
+    names = [ctx.account(request.account)] if request.account else _visible(ctx)
+    found = []
+    for place, name in enumerate(names):
+        await ctx.progress(place, len(names), f"looking at {name}")
+        found.append(_told(name, await ctx.backend(name).health()))
+    return Healths(accounts=found)
+
+
+async def report(request: CapabilitiesReport, ctx: Context) -> Capabilities:
+    """Read off the backend's tables and the caller's rules."""
+    name = ctx.account(request.account)
+    backend = ctx.backend(name)
+    return Capabilities(
+        account=name,
+        features={feature: standing.value for feature, standing in sorted(backend.features().items())},
+        effects=[
+            Consequence(
+                verb=one.verb,
+                source=one.source.value if one.source else "any",
+                target=one.target.value if one.target else "",
+                result=one.result,
+                evidence=one.evidence.value,
+            )
+            for one in backend.consequences().rows
+        ],
+        rights=[RightLine(effect=one.effect.value, verdict=one.verdict, source=one.source) for one in ctx.rights(name)],
+    )
+
+
+def _told(name: str, seen: Health) -> AccountHealth:
+    return AccountHealth(
+        account=name,
+        connected=seen.connected,
+        server=seen.server,
+        version=seen.version,
+        mode=seen.mode,
+        syncing="unknown" if seen.connected and seen.syncing is None else seen.syncing,
+        capabilities=list(seen.capabilities),
+        code=seen.code,
+        why=seen.why,
+        next=seen.next,
+    )
+
+
+accounts_list = Operation(
+    request=AccountsList,
+    result=AccountList,
+    effects=frozenset({Effect.LIST}),
+    perform=list_accounts,
+    plan=_each_account,
+    repeatable=True,
+    example={},
+)
+
+accounts_health = Operation(
+    request=AccountsHealth,
+    result=Healths,
+    effects=frozenset({Effect.LIST}),
+    perform=health,
+    plan=_one_or_each,
+    repeatable=True,
+    example={"account": "personal"},
+)
+
+capabilities_report = Operation(
+    request=CapabilitiesReport,
+    result=Capabilities,
+    effects=frozenset({Effect.LIST}),
+    perform=report,
+    repeatable=True,
+    uri="mail://{account}/capabilities",
+    example={"account": "personal"},
+)

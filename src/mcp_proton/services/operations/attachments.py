@@ -1,0 +1,176 @@
+"""Attachments: listed, read as text, saved. Octets never travel through a model (N-12)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+
+from mcp_proton.domain.context import Context
+from mcp_proton.domain.effects import Effect
+from mcp_proton.domain.errors import Unsupported
+from mcp_proton.domain.handles import Handle
+from mcp_proton.domain.operation import Operation, Request, Result
+from mcp_proton.mime import attachment_text, encoding, selecting
+from mcp_proton.mime.file_names import file_name
+from mcp_proton.mime.neutral import neutralise
+from mcp_proton.mime.suspicion import suspicion
+from mcp_proton.services import content
+from mcp_proton.services.attached import Index, ListedAttachment, choose, listed
+from mcp_proton.services.budget import DEFAULT_TOKENS, MaxTokens, cut
+from mcp_proton.services.cursors import seal, unseal
+from mcp_proton.services.fields import Cursor, Mark, OneHandle, Stranger
+
+MOST_READ_OCTETS = 8 * 1024 * 1024
+"""At most this much of an attachment is fetched to show its text."""
+
+
+class AttachmentsList(Request):
+    """List a message's attachments."""
+
+    message: OneHandle
+
+
+class AttachmentsText(Request):
+    """Read an attachment as text (text, HTML, CSV, ICS, EML)."""
+
+    message: OneHandle
+    index: Index
+    max_tokens: MaxTokens = DEFAULT_TOKENS
+    cursor: Cursor = None
+
+
+class AttachmentsSave(Request):
+    """Save an attachment as an artifact or into an export folder."""
+
+    message: OneHandle
+    index: Index
+    folder: Annotated[
+        Path | None, Field(description="an export folder the owner allowed; omit for an artifact"), Mark.PATH
+    ] = None
+
+
+class AttachmentList(Result):
+    """A message's attachments."""
+
+    handle: str
+    attachments: list[ListedAttachment] = []
+
+
+class AttachmentText(Result):
+    """An attachment's text; cut like a message's."""
+
+    handle: str
+    index: int
+    filename: Stranger
+    text: Stranger = ""
+    notices: list[str] = []
+    suspicious: bool = False
+    left_out: int = 0
+    cursor: str | None = None
+
+
+class SavedAttachment(Result):
+    """Where the octets went: an artifact id, or a file in the export folder. `sha256` is over the decoded octets."""
+
+    handle: str
+    index: int
+    artifact: str | None = None
+    path: str | None = None
+    filename: Stranger
+    size: int
+    sha256: str
+    notices: list[str] = []
+
+
+async def list_attachments(request: AttachmentsList, ctx: Context) -> AttachmentList:
+    """Read the structure only."""
+    handle = Handle.parse(request.message)
+    read = await ctx.backend(handle.account).structure(handle)
+    return AttachmentList(handle=request.message, attachments=[listed(one) for one in selecting.attachments(read.root)])
+
+
+async def read_text(request: AttachmentsText, ctx: Context) -> AttachmentText:
+    """Fetch one attachment and turn it into text."""
+    handle = Handle.parse(request.message)
+    backend = ctx.backend(handle.account)
+    chosen = await choose(backend, handle, request.index)
+    encoded, complete = await content.octets(backend, handle, chosen.part.path, MOST_READ_OCTETS)
+    read = attachment_text.extract(chosen.part, encoded, complete=complete)
+    if read is None:
+        raise Unsupported(
+            "there is no text reader for this kind of file",
+            next="`attachments_save` saves it",
+            code="unsupported_file",
+        )
+    text = neutralise(read.text)
+    piece, after = cut(text, request.max_tokens, int(unseal(request, request.cursor) or 0))
+    return AttachmentText(
+        handle=request.message,
+        index=request.index,
+        filename=file_name(chosen.filename),
+        text=piece,
+        notices=sorted(read.notices),
+        suspicious=bool(suspicion(text)),
+        left_out=len(text) - after if after else 0,
+        cursor=seal(request, str(after)) if after else None,
+    )
+
+
+async def save(request: AttachmentsSave, ctx: Context) -> SavedAttachment:
+    """Stream the decoded octets; nothing is visible before it is complete, nothing is ever overwritten."""
+    handle = Handle.parse(request.message)
+    backend = ctx.backend(handle.account)
+    chosen = await choose(backend, handle, request.index)
+    name = file_name(chosen.filename)
+    if request.folder is None:
+        opened = ctx.artifacts.create(ctx.caller, name, chosen.media_type)
+    else:
+        opened = ctx.artifacts.export(request.folder, name, chosen.media_type)
+    decoder = encoding.Decoder(chosen.part.encoding)
+    done = 0
+    async with opened as writer:
+        async for chunk in backend.fetch(handle, chosen.part.path):
+            await writer.write(decoder.feed(chunk))
+            done += len(chunk)
+            await ctx.progress(done, chosen.size or None, "saving")
+        await writer.write(decoder.finish())
+        kept = await writer.done()
+    return SavedAttachment(
+        handle=request.message,
+        index=request.index,
+        artifact=kept.id if request.folder is None else None,
+        path=str(kept.path) if request.folder is not None else None,
+        filename=kept.filename,
+        size=kept.size,
+        sha256=kept.sha256,
+        notices=sorted(decoder.notices),
+    )
+
+
+attachments_list = Operation(
+    request=AttachmentsList,
+    result=AttachmentList,
+    effects=frozenset({Effect.READ}),
+    perform=list_attachments,
+    repeatable=True,
+    example={"message": "personal.ei5nnz.sd2egw-2n9c"},
+)
+
+attachments_text = Operation(
+    request=AttachmentsText,
+    result=AttachmentText,
+    effects=frozenset({Effect.READ}),
+    perform=read_text,
+    repeatable=True,
+    example={"message": "personal.ei5nnz.sd2egw-2n9c", "index": 1},
+)
+
+attachments_save = Operation(
+    request=AttachmentsSave,
+    result=SavedAttachment,
+    effects=frozenset({Effect.READ, Effect.EXPORT}),
+    perform=save,
+    example={"message": "personal.ei5nnz.sd2egw-2n9c", "index": 1},
+)

@@ -1,0 +1,145 @@
+"""Mailboxes: the tree, and an overview of what wants attention in one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from pydantic import Field
+
+from mcp_proton.domain.context import Context
+from mcp_proton.domain.effects import Effect
+from mcp_proton.domain.mail import Envelope, Flag, Mailbox, Role
+from mcp_proton.domain.operation import Operation, Request, Result
+from mcp_proton.domain.ports import Order, Page
+from mcp_proton.domain.query import All, And, HasFlag, Not, Or
+from mcp_proton.mime.neutral import neutralise
+from mcp_proton.services import attention
+from mcp_proton.services.fields import Account, MailboxField, Mark, Stranger
+from mcp_proton.services.rows import Reach, Row, reach, row
+
+_LOOKED_AT = 100
+_ORDER = (
+    Role.INBOX,
+    Role.DRAFTS,
+    Role.SENT,
+    Role.STARRED,
+    Role.ARCHIVE,
+    Role.SPAM,
+    Role.TRASH,
+    Role.ALL,
+    Role.SCHEDULED,
+)
+
+
+class MailboxesList(Request):
+    """List mailboxes (folders, labels) with counts."""
+
+    account: Account = None
+
+
+class MailboxesOverview(Request):
+    """Show what wants attention in a mailbox, and why."""
+
+    mailbox: MailboxField = "inbox"
+    account: Account = None
+    limit: Annotated[int, Field(ge=1, le=50), Mark.TOKEN] = 20
+
+
+class ListedMailbox(Result):
+    """One mailbox. `id` is there where the path had to be changed to be shown; use it instead."""
+
+    path: Stranger
+    role: str
+    id: str | None = None
+    total: int | None = None
+    unread: int | None = None
+
+
+class MailboxList(Result):
+    """The mailboxes this caller may list, system mailboxes first, then by path."""
+
+    account: str
+    mailboxes: list[ListedMailbox] = []
+    hidden: int = 0
+
+
+class Overview(Result):
+    """The mailbox's counts, and the messages most likely to want an answer or a look, with the rule that says so."""
+
+    mailbox: Stranger
+    total: int | None = None
+    unread: int | None = None
+    looked_at: int = 0
+    unread_seen: int = 0
+    flagged_seen: int = 0
+    messages: list[Row] = []
+    coverage: Reach
+
+
+async def list_mailboxes(request: MailboxesList, ctx: Context) -> MailboxList:
+    """List what the caller may list; what it may not is only counted."""
+    name = ctx.account(request.account)
+    boxes = await ctx.backend(name).mailboxes(counts=True, fresh=True)
+    shown = [box for box in boxes if box.role is not Role.NODE and not ctx.denies(Effect.LIST, name, box)]
+    real = sum(box.role is not Role.NODE for box in boxes)
+    return MailboxList(
+        account=name, mailboxes=[_listed(box) for box in sorted(shown, key=_place)], hidden=real - len(shown)
+    )
+
+
+async def overview(request: MailboxesOverview, ctx: Context) -> Overview:
+    """Look at the newest messages and every unread or flagged one near them, and rank them by plain local rules (P-08)."""
+    name = ctx.account(request.account)
+    backend = ctx.backend(name)
+    box = await ctx.mailbox(name, request.mailbox)
+    mine = frozenset(one.email.casefold() for one in await backend.identities())
+    waiting = Or((Not(HasFlag(Flag.SEEN)), HasFlag(Flag.FLAGGED)))
+    found = await backend.search([box], And((All(), waiting)), Page(limit=_LOOKED_AT, order=Order.NEWEST))
+    ranked = attention.rank(found.rows, mine, ctx.clock.now())
+    counted = next((one for one in await backend.mailboxes(counts=True) if one.tag == box.tag), box)
+    return Overview(
+        mailbox=box.path,
+        total=counted.total,
+        unread=counted.unread,
+        looked_at=len(found.rows),
+        unread_seen=_count(found.rows, Flag.SEEN, absent=True),
+        flagged_seen=_count(found.rows, Flag.FLAGGED),
+        messages=[row(one.envelope, why=one.reasons) for one in ranked[: request.limit]],
+        coverage=reach(found.coverage, brief=True),
+    )
+
+
+def _count(rows: Sequence[Envelope], flag: Flag, *, absent: bool = False) -> int:
+    return sum((flag in one.flags) is not absent for one in rows)
+
+
+def _listed(box: Mailbox) -> ListedMailbox:
+    changed = neutralise(box.path) != box.path
+    return ListedMailbox(
+        path=box.path, role=box.role.value, id=box.tag if changed else None, total=box.total, unread=box.unread
+    )
+
+
+def _place(box: Mailbox) -> tuple[int, str]:
+    return (_ORDER.index(box.role) if box.role in _ORDER else len(_ORDER), box.path.casefold())
+
+
+mailboxes_list = Operation(
+    request=MailboxesList,
+    result=MailboxList,
+    effects=frozenset({Effect.LIST}),
+    perform=list_mailboxes,
+    repeatable=True,
+    uri="mail://{account}/mailboxes",
+    example={"account": "personal"},
+)
+
+mailboxes_overview = Operation(
+    request=MailboxesOverview,
+    result=Overview,
+    effects=frozenset({Effect.LIST}),
+    perform=overview,
+    repeatable=True,
+    example={"mailbox": "inbox"},
+)

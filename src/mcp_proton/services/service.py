@@ -1,0 +1,213 @@
+"""MailService: the one door (P-02). Every call from every surface passes `submit`; reads too.
+
+    judge getting ready → expand and pin → plan → judge doing → journal → perform
+
+Nothing is read or opened before it is judged; what is planned is exactly what is stored; an approval is void when
+the world changed; expected outcomes are ordinary answers, never exceptions.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import traceback
+from dataclasses import replace
+from datetime import timedelta
+
+import anyio
+
+from mcp_proton.domain.caller import Audience, Caller, owner
+from mcp_proton.domain.effects import READING, Effect
+from mcp_proton.domain.errors import Conflict, Defect, MailError, NotFound
+from mcp_proton.domain.operation import Operation, Request, Result, Shorthand
+from mcp_proton.domain.outcome import Outcome, Record, Status
+from mcp_proton.domain.plan import Plan
+from mcp_proton.domain.ports import Opening
+from mcp_proton.policy.decide import decide, limits
+from mcp_proton.policy.model import Decision
+from mcp_proton.policy.rules import Verdict
+
+from .call import Call, Progress
+from .offering import Offered, offered
+from .planning import digest, scoped, summary
+from .planning import plan as make_plan
+from .registry import Definition, primitive
+from .telling import standing, told
+from .world import World
+
+_log = logging.getLogger(__name__)
+
+
+class MailService:
+    """What the product does, for whoever is allowed it."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+
+    async def submit(self, caller: Caller, request: Request, progress: Progress | None = None) -> Outcome[Result]:
+        """Do, ask or refuse. Never raises one of our errors: they are ordinary outcomes, with what to do next."""
+        call = Call(self.world, caller, await self.world.policies.current(), self, progress)
+        try:
+            return await self._through(call, request)
+        except MailError as error:
+            return told(error)
+        except Exception as error:
+            # The message of a foreign exception may quote mail: only its kind and the frames are logged.
+            frames = "".join(traceback.format_tb(error.__traceback__))
+            _log.error("fault in %s: %s\n%s", type(request).__name__, type(error).__name__, frames)
+            return told(Defect("a fault of ours stopped this; nothing was repeated"))
+
+    async def _through(self, call: Call, request: Request) -> Outcome[Result]:
+        asked = self._definition(call.caller, type(request))
+        ready = await scoped(request, asked.prepares, call) if asked.prepares else Plan()
+        await self._judge(call, ready)  # INVARIANT: nothing is read or opened before this
+        operation, request = await self._settle(asked, request, call)
+        body = request.model_dump_json(by_alias=True)
+        request = operation.request.model_validate_json(body)  # INVARIANT: plan exactly what is stored
+        planned = ready | await make_plan(operation, request, call)
+        call.reachable = planned.accounts
+        opening = Opening(
+            caller=call.caller,
+            operation=operation.name,
+            plan=planned,
+            digest=digest(operation, planned, body),
+            body=body,
+            summary=summary(operation, planned),
+            status=Status.EXECUTING,
+        )
+        if operation.steers:
+            return await self._steer(operation, request, call)
+        try:
+            decision = await self._judge(call, planned)
+        except MailError:
+            self.world.journal.glance(opening, Status.DENIED)
+            raise
+        opening = replace(opening, limits=decision.limits)
+        if decision.verdict is Verdict.ASK:
+            return await self._ask(opening, call.policy.approval_lifetime)
+        if planned.effects <= READING:
+            return await self._read(operation, request, call, opening)
+        record = await self.world.journal.open(opening)
+        return await self._perform(operation, request, call, record)
+
+    async def offered(self, caller: Caller) -> Offered:
+        """Say what there is any use in showing this caller: what the rules do not deny it everywhere."""
+        return offered(self.world.catalog, await self.world.policies.current(), caller, self.world.clock.now())
+
+    async def resume(self, caller: Caller, operation_id: str) -> Outcome[Result]:
+        """Run the stored request of this caller's approved operation, once. Takes no new arguments (P-32)."""
+        record = await self.world.journal.read(operation_id, caller)
+        if record.caller != caller.name:
+            raise NotFound("there is no such operation of yours")
+        record = await self._expired(record)
+        if record.status is not Status.APPROVED:
+            return standing(record)
+        call = Call(self.world, caller, await self.world.policies.current(), self)
+        operation, request, planned, body = await self._planned_again(call, record)
+        if digest(operation, planned, body) != record.digest:
+            await self.world.journal.advance(record.id, Status.APPROVED, Status.EXPIRED, code="changed_since_approval")
+            raise Conflict(
+                "what would happen has changed since it was approved",
+                code="changed_since_approval",
+                next="ask for it again; the owner has to look anew",
+            )
+        await self._judge(call, planned, but=record.id)  # INVARIANT: a DENY since the approval wins
+        record = await self.world.journal.advance(record.id, Status.APPROVED, Status.EXECUTING)  # the claim: one wins
+        call.reachable = planned.accounts
+        return await self._perform(operation, request, call, record)
+
+    async def decide(self, caller: Caller, operation_id: str, *, approve: bool) -> Outcome[Result]:
+        """Answer a waiting operation. Only the owner's own surface may: ids and labels carry no authority (P-41)."""
+        if not caller.is_owner:
+            raise NotFound("there is no such operation")
+        record = await self._expired(await self.world.journal.read(operation_id, caller))
+        if record.status is not Status.PENDING:
+            return standing(record)
+        after = Status.APPROVED if approve else Status.DENIED
+        return standing(await self.world.journal.advance(record.id, Status.PENDING, after))
+
+    async def review(self, operation_id: str) -> Plan:
+        """Plan a waiting operation again, as its own caller, for the owner to look at."""
+        record = await self.world.journal.read(operation_id, owner())
+        call = Call(self.world, owner(), await self.world.policies.current(), self)
+        return (await self._planned_again(call, record))[2]
+
+    async def _planned_again(self, call: Call, record: Record) -> tuple[Operation, Request, Plan, str]:
+        body = await self.world.journal.body(record.id)
+        operation = primitive(self.world.catalog.by_name[record.operation])
+        request = operation.request.model_validate_json(body)
+        return operation, request, await make_plan(operation, request, call), body
+
+    def _definition(self, caller: Caller, kind: type[Request]) -> Definition:
+        definition = self.world.catalog.by_request[kind]
+        if primitive(definition).audience is Audience.OWNER and not caller.is_owner:
+            raise NotFound(f"there is no operation `{definition.name}`")
+        return definition
+
+    async def _settle(self, asked: Definition, request: Request, call: Call) -> tuple[Operation, Request]:
+        if isinstance(asked, Shorthand):
+            request = await asked.expand(request, call)
+        operation = primitive(asked)
+        if operation.pin is not None:
+            request = await operation.pin(request, call)
+        return operation, request
+
+    async def _judge(self, call: Call, plan: Plan, *, but: str | None = None) -> Decision:
+        counted = limits(call.policy, call.caller, plan)
+        usage = await self.world.journal.usage(counted, but=but) if counted else {}
+        decision = decide(call.policy, call.caller, plan, usage, self.world.clock.now())
+        refused = decision.refusal()
+        if refused is not None:
+            raise refused
+        return decision
+
+    async def _ask(self, opening: Opening, lifetime: timedelta) -> Outcome[Result]:
+        expires = self.world.clock.now() + lifetime
+        record = await self.world.journal.open(replace(opening, status=Status.PENDING, expires=expires))
+        return standing(record)
+
+    async def _read(self, operation: Operation, request: Request, call: Call, opening: Opening) -> Outcome[Result]:
+        try:
+            result = await operation.perform(request, call)
+        except MailError:
+            self.world.journal.glance(opening, Status.FAILED)
+            raise
+        self.world.journal.glance(opening, Status.SUCCEEDED)
+        return Outcome(status="ok", result=result)
+
+    async def _steer(self, operation: Operation, request: Request, call: Call) -> Outcome[Result]:
+        result = await operation.perform(request, call)
+        return result if isinstance(result, Outcome) else Outcome(status="ok", result=result)
+
+    async def _perform(self, operation: Operation, request: Request, call: Call, record: Record) -> Outcome[Result]:
+        advance = self.world.journal.advance
+        try:
+            result = await operation.perform(request, call)
+        except MailError as error:
+            after = Status.DELIVERY_UNKNOWN if error.status == "unsure" else Status.FAILED
+            await advance(record.id, Status.EXECUTING, after, code=error.code)
+            return replace(told(error), operation_id=record.id)
+        except BaseException as error:
+            with anyio.CancelScope(shield=True):
+                await advance(record.id, Status.EXECUTING, _interrupted(operation, error), code="interrupted")
+            raise
+        if result.all_done:
+            await advance(record.id, Status.EXECUTING, Status.SUCCEEDED)
+            return Outcome(status="ok", result=result, operation_id=record.id)
+        await advance(record.id, Status.EXECUTING, Status.PARTIALLY_SUCCEEDED)
+        return Outcome(status="partly_done", result=result, operation_id=record.id)
+
+    async def _expired(self, record: Record) -> Record:
+        waiting = record.status in (Status.PENDING, Status.APPROVED)
+        if waiting and record.expires is not None and record.expires <= self.world.clock.now():
+            return await self.world.journal.advance(record.id, record.status, Status.EXPIRED)
+        return record
+
+
+def _interrupted(operation: Operation, error: BaseException) -> Status:
+    """Say how an act ended that was stopped in the middle: nobody knows how far it came, so it is never called undone."""
+    if Effect.SEND in operation.effects:
+        return Status.DELIVERY_UNKNOWN
+    if operation.effects <= READING | {Effect.EXPORT} and isinstance(error, asyncio.CancelledError):
+        return Status.CANCELLED
+    return Status.PARTIALLY_SUCCEEDED

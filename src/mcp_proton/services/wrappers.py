@@ -1,0 +1,93 @@
+"""Port decorators: behaviour that cuts across backends is a wrapper around the port, not a branch in each of them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from typing import TypeVar
+
+from mcp_proton.domain.consequences import EffectTable
+from mcp_proton.domain.errors import Unavailable
+from mcp_proton.domain.handles import Handle
+from mcp_proton.domain.mail import Envelope, Identity, Mailbox, Structure
+from mcp_proton.domain.outcome import Fate
+from mcp_proton.domain.ports import FlagChange, Found, Health, MailBackend, Page, Standing
+from mcp_proton.domain.query import Query
+
+T = TypeVar("T")
+
+
+class RetryReads:
+    """A backend whose reads are tried once more after a connection was lost. Writes never are: a lost answer is not a no."""
+
+    def __init__(self, inner: MailBackend) -> None:
+        self._inner = inner
+
+    def features(self) -> Mapping[str, Standing]:
+        """As the backend says."""
+        return self._inner.features()
+
+    def consequences(self) -> EffectTable:
+        """As the backend says."""
+        return self._inner.consequences()
+
+    async def health(self) -> Health:
+        """Not retried: trouble is the answer."""
+        return await self._inner.health()
+
+    async def mailboxes(self, *, counts: bool = False, fresh: bool = False) -> Sequence[Mailbox]:
+        """Tried twice."""
+        return await _twice(lambda: self._inner.mailboxes(counts=counts, fresh=fresh))
+
+    async def search(self, scope: Sequence[Mailbox], query: Query, page: Page) -> Found:
+        """Tried twice."""
+        return await _twice(lambda: self._inner.search(scope, query, page))
+
+    async def envelopes(self, handles: Sequence[Handle]) -> Sequence[Envelope]:
+        """Tried twice."""
+        return await _twice(lambda: self._inner.envelopes(handles))
+
+    async def structure(self, handle: Handle) -> Structure:
+        """Tried twice."""
+        return await _twice(lambda: self._inner.structure(handle))
+
+    async def fetch(
+        self, handle: Handle, part: str = "", *, start: int = 0, limit: int | None = None
+    ) -> AsyncIterator[bytes]:
+        """Goes on once from where a lost connection left it, so that no octet is missing or doubled."""
+        got = 0
+        for last in (False, True):
+            try:
+                rest = None if limit is None else limit - got
+                async for chunk in self._inner.fetch(handle, part, start=start + got, limit=rest):
+                    got += len(chunk)
+                    yield chunk
+            except Unavailable as error:
+                if last or not error.retry:
+                    raise
+            else:
+                return
+
+    async def headers(self, handles: Sequence[Handle]) -> Mapping[Handle, bytes]:
+        """Tried twice."""
+        return await _twice(lambda: self._inner.headers(handles))
+
+    async def set_flags(self, handles: Sequence[Handle], change: FlagChange) -> Sequence[Fate]:
+        """Never repeated."""
+        return await self._inner.set_flags(handles, change)
+
+    async def identities(self) -> Sequence[Identity]:
+        """Tried twice."""
+        return await _twice(self._inner.identities)
+
+    async def aclose(self) -> None:
+        """Close the backend."""
+        await self._inner.aclose()
+
+
+async def _twice(ask: Callable[[], Awaitable[T]]) -> T:
+    try:
+        return await ask()
+    except Unavailable as error:
+        if not error.retry:
+            raise
+    return await ask()

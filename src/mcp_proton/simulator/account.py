@@ -1,0 +1,331 @@
+"""A Proton account as the API keeps it: one place a message, labels, a star, and a log of what changed.
+
+Two models (facts of go-proton-api's fake, and of Proton's web client): `fake` keeps labels and star of whatever moves;
+`real` strips both in Trash and Spam and marks read in Trash.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import random
+import uuid
+import zlib
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from functools import cache
+from typing import TYPE_CHECKING, Literal
+
+from mcp_proton.simulator import account_message
+from mcp_proton.simulator import labels as ids
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from mcp_proton.simulator.given import GivenLabel, GivenMessage
+
+Model = Literal["fake", "real"]
+_AT_HOME = "home"
+_NO_LABELS: frozenset[str] = frozenset()
+
+
+class NoSuchLabelError(LookupError):
+    """The account has no label of that id or path."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """One entry of the account's log: a message or label made, changed or gone; or the server asks for a refresh."""
+
+    what: Literal["message", "label", "refresh"]
+    id: str
+    how: Literal["created", "updated", "deleted"] = "updated"
+
+
+@dataclass
+class Label:
+    """A folder or label the owner made."""
+
+    id: str
+    name: str
+    folder: bool
+    parent: str | None = None
+
+
+class Message:
+    """A message on the server. `labels` are custom labels only; the star and the place are kept apart."""
+
+    __slots__ = (
+        "_raw", "address", "flags", "id", "key", "labels", "order", "origin", "place", "starred", "time", "unread",
+    )  # fmt: skip
+
+    def __init__(self, message_id: str, given: GivenMessage, time: float, address: str, order: int) -> None:
+        self.id = message_id
+        self.key = given.key
+        self._raw: bytes | Callable[[], bytes] = (
+            given.raw if callable(given.raw) else zlib.compress(_crlf(given.raw), 1)
+        )
+        self.flags = _interned(frozenset(given.flags))
+        self.labels: frozenset[str] = _NO_LABELS
+        self.place: str | None = None
+        self.starred = False
+        self.unread = given.unread
+        self.time = time
+        self.address = address
+        self.origin = given.origin
+        self.order = order
+
+    @property
+    def raw(self) -> bytes:
+        """The message's bytes as they reached the server, lines ended by CRLF."""
+        return _crlf(self._raw()) if callable(self._raw) else zlib.decompress(self._raw)
+
+    @raw.setter
+    def raw(self, raw: bytes) -> None:
+        self._raw = zlib.compress(_crlf(raw), 1)
+
+    @property
+    def subject(self) -> str:
+        """The subject as the API has it."""
+        if self.is_draft:
+            return account_message.composed(self.raw, draft=True, date="").subject
+        if self.origin == "delivered":
+            return account_message.delivered(self.raw).subject
+        if self.origin == "appended":
+            return account_message.appended(self.raw, "0").subject
+        return account_message.imported(self.raw).subject
+
+    @property
+    def is_draft(self) -> bool:
+        """Neither sent nor received."""
+        return not self.flags & {"received", "sent", "scheduled"}
+
+    @property
+    def home(self) -> str:
+        """The place its flavour gives it."""
+        if "scheduled" in self.flags:
+            return ids.SCHEDULED
+        if "received" in self.flags:
+            return ids.INBOX
+        return ids.SENT if "sent" in self.flags else ids.DRAFTS
+
+    @property
+    def location(self) -> str | None:
+        """The label id of the place it is in; None for an orphan."""
+        return self.home if self.place == _AT_HOME else self.place
+
+    @property
+    def label_ids(self) -> list[str]:
+        """Every label the API shows on it."""
+        shown = [ids.ALL_MAIL]
+        if self.flags & {"sent", "scheduled"}:
+            shown.append(ids.ALL_SENT)
+        if self.is_draft:
+            shown.append(ids.ALL_DRAFTS)
+        if self.location is not None:
+            shown.append(self.location)
+        if self.starred:
+            shown.append(ids.STARRED)
+        return [*shown, *sorted(self.labels)]
+
+
+class Account:
+    """One user's mail on the server; every change is logged for Bridge's event loop."""
+
+    def __init__(self, name: str, addresses: Iterable[str], *, model: Model = "fake", seed: int = 0) -> None:
+        self.name = name
+        self.addresses: dict[str, bool] = dict.fromkeys(addresses, True)
+        self.model = model
+        self.is_revoked = False
+        self.labels: dict[str, Label] = {}
+        self.messages: dict[str, Message] = {}
+        self.log: list[Change] = []
+        self._random = random.Random(f"{name}/{seed}")  # noqa: S311 - ids of a simulation
+        self._made = 0
+
+    def new_id(self) -> str:
+        """A fresh id in the API's form."""
+        return str(uuid.UUID(int=self._random.getrandbits(128), version=4))
+
+    @property
+    def primary(self) -> str:
+        """The first address."""
+        return next(iter(self.addresses))
+
+    # -- labels
+
+    def add_label(self, given: GivenLabel) -> Label:
+        """Make a folder or label; its parent, if named, must exist."""
+        parent = self.label_by_path(given.parent).id if given.parent else None
+        label = Label(self.new_id(), given.name, given.folder, parent)
+        self.labels[label.id] = label
+        self.log.append(Change("label", label.id, "created"))
+        return label
+
+    def label_path(self, label: Label) -> str:
+        """The IMAP path of a label, slashes in names and all."""
+        parts = [label.name]
+        while label.parent is not None and label.parent in self.labels:
+            label = self.labels[label.parent]
+            parts.append(label.name)
+        return "/".join([ids.FOLDERS_NODE if label.folder else ids.LABELS_NODE, *reversed(parts)])
+
+    def label_by_path(self, path: str) -> Label:
+        """The label of an IMAP path."""
+        for label in self.labels.values():
+            if self.label_path(label) == path:
+                return label
+        raise NoSuchLabelError(path)
+
+    def name_is_taken(self, name: str, parent: str | None, *, but: str = "") -> bool:
+        """Whether the API refuses another label of that name; the fake looks at the last part of a path alone."""
+        others = [label for label in self.labels.values() if label.id != but and label.name == name]
+        if self.model == "fake":
+            return bool(others) or name in ids.ACCOUNT_NAMES.values()
+        return any(label.parent == parent for label in others) or (
+            parent is None and name in ids.ACCOUNT_NAMES.values()
+        )
+
+    def change_label(self, label_id: str, *, name: str, parent: str | None) -> None:
+        """Rename or move a label."""
+        label = self.labels[label_id]
+        label.name, label.parent = name, parent
+        self.log.append(Change("label", label_id))
+
+    def delete_label(self, label_id: str) -> None:
+        """Delete a label, or a folder with everything below it; mail in it loses that place, nothing else."""
+        for child in [label.id for label in self.labels.values() if label.parent == label_id]:
+            self.delete_label(child)
+        del self.labels[label_id]
+        for message in self.messages.values():
+            if message.place == label_id:
+                message.place = None
+            message.labels -= {label_id}
+        self.log.append(Change("label", label_id, "deleted"))
+
+    def label_id(self, name: str) -> str:
+        """The id behind a name as a recording gives it: `inbox`, `starred`, `Folders/Work`."""
+        known = ids.GIVEN_NAMES.get(name.lower().replace(" ", ""))
+        return known if known is not None else self.label_by_path(name).id
+
+    # -- messages
+
+    def add(self, given: GivenMessage, *, now: float = 0.0) -> Message:
+        """Put a message into the account."""
+        sent_at = given.time if given.time is not None else _date_of(given, now)
+        self._made += 1
+        message = Message(self.new_id(), given, sent_at, given.address or self.primary, self._made)
+        for name in given.places:
+            self._put(message, self.label_id(name))
+        self.messages[message.id] = message
+        self.log.append(Change("message", message.id, "created"))
+        return message
+
+    def label(self, message_ids: Iterable[str], label_id: str) -> None:
+        """The API's label call: to a place it moves, to a label or the star it adds. Unknown ids are passed over."""
+        for message in self._known(message_ids):
+            self._put(message, label_id)
+            self._strip(message)
+            self._changed(message)
+
+    def unlabel(self, message_ids: Iterable[str], label_id: str) -> None:
+        """The API's unlabel call: from its place a message becomes an orphan."""
+        for message in self._known(message_ids):
+            if label_id in ids.HOMES:
+                message.place = None if message.place == _AT_HOME else message.place
+            elif label_id == ids.STARRED:
+                message.starred = False
+            elif message.place == label_id:
+                message.place = None
+            else:
+                message.labels -= {label_id}
+            self._changed(message)
+
+    def set_read(self, message_ids: Iterable[str], *, read: bool) -> None:
+        """Mark read or unread."""
+        for message in self._known(message_ids):
+            message.unread = not read
+            self._changed(message)
+
+    def set_flag(self, message_ids: Iterable[str], flag: str, *, on: bool = True) -> None:
+        """Set or clear one of Proton's flags (`replied`, `forwarded`)."""
+        for message in self._known(message_ids):
+            message.flags = message.flags | {flag} if on else message.flags - {flag}
+            self._changed(message)
+
+    def delete(self, message_ids: Iterable[str]) -> None:
+        """Delete for good."""
+        for message in self._known(message_ids):
+            del self.messages[message.id]
+            self.log.append(Change("message", message.id, "deleted"))
+
+    def ask_for_refresh(self) -> None:
+        """Tell every Bridge to load all mail anew."""
+        self.log.append(Change("refresh", "mail"))
+
+    def find(self, key: str) -> Message:
+        """The message of a key (or id)."""
+        if key in self.messages:
+            return self.messages[key]
+        return next(message for message in self.messages.values() if message.key == key)
+
+    def _known(self, message_ids: Iterable[str]) -> list[Message]:
+        return [self.messages[one] for one in message_ids if one in self.messages]
+
+    def _put(self, message: Message, label_id: str) -> None:
+        if label_id in ids.HOMES:
+            message.place = _AT_HOME
+        elif label_id == ids.STARRED:
+            message.starred = True
+        elif label_id in ids.FIXED_PLACES or (label_id in self.labels and self.labels[label_id].folder):
+            message.place = label_id
+        elif label_id in self.labels:
+            message.labels |= {label_id}
+
+    def _strip(self, message: Message) -> None:
+        if self.model == "real" and message.place in {ids.TRASH, ids.SPAM}:
+            message.labels = _NO_LABELS
+            message.starred = False
+            message.unread = message.unread and message.place != ids.TRASH
+
+    def _changed(self, message: Message) -> None:
+        self.log.append(Change("message", message.id))
+
+    # -- what a test asks
+
+    def state(self) -> dict[str, dict[str, object]]:
+        """Each message by key (or id): where it is, its flags, unread, subject, as recordings write it."""
+        return {message.key or message.id: self._describe(message) for message in self.messages.values()}
+
+    def _describe(self, message: Message) -> dict[str, object]:
+        return {
+            "in": sorted(self._label_name(one) for one in message.label_ids),
+            "flags": sorted(message.flags - {"draft"}),
+            "unread": message.unread,
+            "subject": message.subject,
+        }
+
+    def _label_name(self, label_id: str) -> str:
+        return ids.ACCOUNT_NAMES[label_id] if label_id in ids.ACCOUNT_NAMES else self.label_path(self.labels[label_id])
+
+
+@cache
+def _interned(flags: frozenset[str]) -> frozenset[str]:
+    return flags
+
+
+def _crlf(raw: bytes) -> bytes:
+    return raw.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
+
+
+def _date_of(given: GivenMessage, now: float) -> float:
+    raw = given.raw() if callable(given.raw) else given.raw
+    for line in raw.split(b"\n"):
+        if line.strip() == b"":
+            break
+        if line[:5].lower() == b"date:":
+            try:
+                moment = parsedate_to_datetime(line[5:].decode("latin-1").strip())
+            except ValueError:
+                break
+            return (moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC)).timestamp()
+    return now

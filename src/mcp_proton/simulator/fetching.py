@@ -1,0 +1,128 @@
+"""FETCH: each item as Bridge prints it, and the read mark that goes with any body not peeked at (facts 8)."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from mcp_proton.simulator import sets, structure
+from mcp_proton.simulator.answers import Refusal
+from mcp_proton.simulator.api import ApiError
+from mcp_proton.simulator.selection import flag_list
+from mcp_proton.simulator.updates import SEEN, FlagChange, with_flags
+
+if TYPE_CHECKING:
+    from mcp_proton.simulator.commands import Command, FetchItem
+    from mcp_proton.simulator.selection import Selection
+    from mcp_proton.simulator.served import ServedMessage
+    from mcp_proton.simulator.session import Session
+
+_WITHOUT_LITERAL = frozenset({"FLAGS", "UID", "INTERNALDATE", "RFC822.SIZE", "ENVELOPE", "BODYSTRUCTURE"})
+_STORE_PATH = "/home/user/.local/share/protonmail/bridge-v3/gluon/backend/store"
+# After so many messages other sessions get their turn.
+_TURN = 64
+_ONLY_SEEN = frozenset({SEEN})
+
+
+async def fetch(session: Session, command: Command) -> None:
+    """Send what was asked for; an API call that marks read follows, and its failure is the command's."""
+    selection = session.selected()
+    marks = any(not item.peek for item in command.items) and not selection.read_only
+    newly_seen: list[ServedMessage] = []
+    for count, position in enumerate(sets.positions(selection, command.numbers, by_uid=command.by_uid), 1):
+        message = selection.entries[position].message
+        if any(_needs_literal(item) for item in command.items):
+            await load(session, message)
+        seen_now = marks and SEEN not in selection.flags[position]
+        if seen_now:
+            selection.flags[position] = with_flags(selection.flags[position], _ONLY_SEEN)
+            newly_seen.append(message)
+        await session.send_line(_response(selection, position, command, seen_now=seen_now))
+        if count % _TURN == 0:
+            await asyncio.sleep(0)
+    await _mark_seen(session, selection, newly_seen)
+
+
+async def load(session: Session, message: ServedMessage) -> None:
+    """Make sure Bridge has the literal: when its disk cache lost it, the API is asked."""
+    if not message.lost:
+        return
+    try:
+        await session.api.call("GET", f"/mail/v4/messages/{message.remote_id}", lambda: None)
+    except ApiError as error:
+        path = f"{_STORE_PATH}/{message.gluon_id}"
+        raise Refusal(
+            f"message failed to load from cache (open {path}: no such file or directory), "
+            f"failed to download from connector: {error}"
+        ) from None
+    message.lost = False
+
+
+def _needs_literal(item: FetchItem) -> bool:
+    return item.section is not None or (item.name not in _WITHOUT_LITERAL and item.name != "BODY")
+
+
+async def _mark_seen(session: Session, selection: Selection, messages: list[ServedMessage]) -> None:
+    unseen = [message for message in messages if SEEN not in message.flags]
+    for message in messages:
+        message.flags = with_flags(message.flags, _ONLY_SEEN)
+        session.view.tell_flags(message, FlagChange(message, "add", _ONLY_SEEN), origin=selection.mailbox)
+    if unseen:
+        await session.connector.set_read([message.remote_id for message in unseen], read=True)
+
+
+def _response(selection: Selection, position: int, command: Command, *, seen_now: bool) -> bytes:
+    parts = [_item(selection, position, item) for item in command.items]
+    if command.by_uid and not any(item.name == "UID" for item in command.items):
+        parts.append(f"UID {selection.uids[position]}".encode())
+    if seen_now:
+        parts.append(_flags(selection, position))
+    return b"* %d FETCH (%b)" % (position + 1, b" ".join(parts))
+
+
+def _flags(selection: Selection, position: int) -> bytes:
+    return f"FLAGS ({flag_list(selection.flags[position])})".encode()
+
+
+def _item(selection: Selection, position: int, item: FetchItem) -> bytes:
+    message = selection.entries[position].message
+    if item.section is not None:
+        return _literal(item.label, _part(message, item))
+    if item.name == "FLAGS":
+        return _flags(selection, position)
+    if item.name == "UID":
+        return f"UID {selection.uids[position]}".encode()
+    return _message_item(message, item.name)
+
+
+def _message_item(message: ServedMessage, name: str) -> bytes:
+    if name == "INTERNALDATE":
+        return f'INTERNALDATE "{message.internal_date}"'.encode()
+    if name == "RFC822.SIZE":
+        return f"RFC822.SIZE {message.size}".encode()
+    if name == "ENVELOPE":
+        return b"ENVELOPE " + message.envelope
+    if name == "BODY":
+        return b"BODY " + message.body
+    if name == "BODYSTRUCTURE":
+        return b"BODYSTRUCTURE " + message.body_structure
+    section = {"RFC822": "", "RFC822.HEADER": "HEADER", "RFC822.TEXT": "TEXT"}[name]
+    return _literal(name, _section(message, section))
+
+
+def _part(message: ServedMessage, item: FetchItem) -> bytes:
+    content = _section(message, item.section or "")
+    return content if item.start is None else content[item.start : item.start + item.length]
+
+
+def _section(message: ServedMessage, path: str) -> bytes:
+    if not path:
+        return message.literal
+    try:
+        return structure.section(message.literal, path)
+    except structure.SectionError as error:
+        raise Refusal(str(error)) from None
+
+
+def _literal(label: str, content: bytes) -> bytes:
+    return b"%b {%d}\r\n%b" % (label.encode("latin-1"), len(content), content)

@@ -1,0 +1,49 @@
+"""The docs are in step with the code: tables are printed from it, and every command and setting is named."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mcp_proton.config import tables
+from mcp_proton.mcp.profiles import TOKENS
+
+ROOT = Path(__file__).parents[2]
+PROSE = "\n".join(
+    path.read_text() for path in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]
+)
+
+
+def test_the_printed_tables_are_what_the_code_says_now() -> None:
+    done = subprocess.run(
+        [sys.executable, "tools/docs.py", "--check"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize("model", [tables.Account, tables.Client, tables.Service, tables.Storage])
+def test_every_setting_is_named_in_the_docs(model: type[tables.Table]) -> None:
+    missing = [name for name in model.model_fields if f"`{name}`" not in PROSE and f"{name} =" not in PROSE]
+    assert not missing
+
+
+def test_every_command_of_the_owner_is_named_in_the_docs() -> None:
+    from mcp_proton.admin.cli import app
+
+    for name in app:
+        if not str(name).startswith("-"):
+            assert f"mcp-proton {name}" in PROSE, name
+
+
+def test_every_profile_and_its_ceiling_is_told() -> None:
+    for profile, ceiling in TOKENS.items():
+        assert re.search(rf"{profile.value}.*{ceiling / 1000:g}", PROSE), profile
+
+
+@pytest.mark.parametrize("link", sorted(set(re.findall(r"\]\(((?!http)[^)#]+)", (ROOT / "README.md").read_text()))))
+def test_every_link_in_the_readme_leads_somewhere(link: str) -> None:
+    assert (ROOT / link).exists()

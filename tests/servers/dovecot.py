@@ -1,0 +1,148 @@
+"""Dovecot with a configuration, users and mail of its own, below one temporary folder."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests.servers import certificate, maildir, process
+from tests.servers.account import Account
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tests.servers.mail import Mail
+
+PROGRAM = Path("/usr/sbin/dovecot")
+
+_CONFIGURATION = """
+base_dir = {folder}/run
+state_dir = {folder}/state
+log_path = {folder}/dovecot.log
+listen = {host}
+protocols = imap
+default_internal_user = {user}
+default_internal_group = {group}
+default_login_user = {user}
+first_valid_uid = 1
+mail_uid = {user}
+mail_gid = {group}
+mail_home = {folder}/mail/%n
+mail_location = maildir:~/Maildir
+mail_max_userip_connections = 100
+disable_plaintext_auth = no
+auth_mechanisms = plain login
+auth_failure_delay = 0 secs
+ssl = yes
+ssl_cert = <{certificate}
+ssl_key = <{key}
+ssl_dh =
+passdb {{
+  driver = static
+  args = password={password}
+}}
+userdb {{
+  driver = static
+  args = uid={user} gid={group} home={folder}/mail/%n
+}}
+namespace inbox {{
+  inbox = yes
+  separator = /
+{special}
+}}
+service anvil {{
+  chroot =
+  unix_listener anvil-auth-penalty {{
+    mode = 0
+  }}
+}}
+service imap-login {{
+  chroot =
+  service_count = 0
+  process_min_avail = 1
+  inet_listener imap {{
+    port = {imap_port}
+  }}
+  inet_listener imaps {{
+    port = {imaps_port}
+    ssl = yes
+  }}
+}}
+service imap {{
+  vsz_limit = 2G
+  process_limit = 200
+}}
+"""
+# Every name is a user with this password: Dovecot re-reads a file of users at most once a second.
+_PASSWORD = "correct-horse"
+_SPECIAL = ("Drafts", "Sent", "Trash", "Junk", "Archive")
+
+
+class Dovecot:
+    """A running Dovecot. Mail lies in a Maildir a user, so loading writes files instead of talking IMAP."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._names = itertools.count(1)
+        self._tls = certificate.issue(folder)
+        self._imap_port, self._imaps_port = process.free_ports(2)
+        for part in ("run", "state", "mail"):
+            (folder / part).mkdir()
+        configuration = folder / "dovecot.conf"
+        configuration.write_text(self._configuration())
+        process.hand_over(folder)
+        self._process = process.ServerProcess(
+            [PROGRAM, "-F", "-c", configuration], folder, [self._imap_port, self._imaps_port], {}
+        )
+
+    def _configuration(self) -> str:
+        owner = process.account()
+        special = "\n".join(
+            f"  mailbox {name} {{\n    special_use = \\{name}\n    auto = subscribe\n  }}" for name in _SPECIAL
+        )
+        return _CONFIGURATION.format(
+            folder=self.folder,
+            host=process.LOOPBACK,
+            user=owner.pw_name,
+            group=process.group_name(),
+            certificate=self._tls.chain,
+            key=self._tls.key,
+            password=_PASSWORD,
+            special=special,
+            imap_port=self._imap_port,
+            imaps_port=self._imaps_port,
+        )
+
+    def account(self) -> Account:
+        """A new user with INBOX, Drafts, Sent, Trash, Junk and Archive, all empty."""
+        username = f"user{next(self._names)}"
+        return Account(
+            host=process.LOOPBACK,
+            imap_port=self._imap_port,
+            imaps_port=self._imaps_port,
+            certificate_sha256=self._tls.sha256,
+            username=username,
+            password=_PASSWORD,
+            server=self,
+        )
+
+    def store(self, account: Account, mailbox: str, mails: Iterable[Mail]) -> int:
+        """Write files; only what carries keywords goes through APPEND."""
+        count = 0
+        with account.appender() as connection:
+            for plain, run in itertools.groupby(mails, maildir.can_hold):
+                if plain:
+                    count += maildir.write(self._maildir(account, mailbox), run)
+                    # Numbers the new files now: a later APPEND must not come before them.
+                    connection.messages(mailbox)
+                else:
+                    count += connection.append(mailbox, run)
+        return count
+
+    def _maildir(self, account: Account, mailbox: str) -> Path:
+        top = self.folder / "mail" / account.username / "Maildir"
+        return top if mailbox.upper() == "INBOX" else top / ("." + mailbox.replace("/", "."))
+
+    def stop(self) -> None:
+        self._process.stop()

@@ -1,0 +1,455 @@
+package main
+
+import (
+	"context"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ProtonMail/gluon/connector"
+	"github.com/ProtonMail/gluon/imap"
+	"github.com/ProtonMail/gluon/rfc5322"
+	"github.com/ProtonMail/gluon/rfc822"
+)
+
+const (
+	messagesPath = "/mail/v4/messages"
+	labelsPath   = "/core/v4/labels"
+	// Encrypted 30 MiB; ASCII armour adds about a third.
+	maxImport = 30 << 20 * 76 / 100
+)
+
+var errNoLabel = errors.New("no such label")
+
+// tree is what one IMAP login opens, and what the engine asks when a session changes something: an account's mailboxes,
+// or in split mode those of one address. It answers as Bridge's connector does.
+type tree struct {
+	user    *bridgeUser
+	address string // "" for all addresses
+	gluonID string
+
+	updates chan imap.Update
+	closed  chan struct{}
+	known   set // ids of the messages the engine was told of
+}
+
+var _ connector.Connector = (*tree)(nil)
+
+// Init announces the forwarded keywords in mailboxes that exist already: those of an earlier run, All Mail among them.
+func (t *tree) Init(ctx context.Context, cache connector.IMAPState) error {
+	return cache.Write(ctx, func(ctx context.Context, write connector.IMAPStateWrite) error {
+		if err := write.AddFlagsToAllMailboxes(ctx, imap.ForwardFlagList...); err != nil {
+			return err
+		}
+		return write.AddPermFlagsToAllMailboxes(ctx, imap.ForwardFlagList...)
+	})
+}
+
+// Authorize takes any enabled address, whatever its case; in split mode it opens its own tree only.
+func (t *tree) Authorize(_ context.Context, username string, password []byte) bool {
+	if subtle.ConstantTimeCompare(password, []byte(t.user.password)) != 1 {
+		return false
+	}
+	address, enabled := t.user.address(username)
+	return enabled && (t.address == "" || t.address == address)
+}
+
+func (t *tree) GetUpdates() <-chan imap.Update { return t.updates }
+
+func (t *tree) Close(context.Context) error {
+	close(t.closed)
+	return nil
+}
+
+// GetMailboxVisibility hides All Mail when the owner wants that, and Scheduled while it is empty.
+func (t *tree) GetMailboxVisibility(_ context.Context, id imap.MailboxID) imap.MailboxVisibility {
+	switch {
+	case id == allMail && !t.user.bridge.showsAllMail():
+		return imap.Hidden
+	case id == scheduled:
+		return imap.HiddenIfEmpty
+	default:
+		return imap.Visible
+	}
+}
+
+// GetMessageLiteral is asked when the engine has lost its own copy.
+func (t *tree) GetMessageLiteral(ctx context.Context, id imap.MessageID) ([]byte, error) {
+	var built []byte
+	err := t.call(ctx, "GET", messagesPath+"/"+string(id), func() error {
+		found := t.user.account.get(string(id))
+		if found == nil {
+			return refused{422, "422 Unprocessable Entity", 0}
+		}
+		built = literal(found)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("failed to get message: %w", err)
+	}
+	return built, nil
+}
+
+// -- mailboxes
+
+func (t *tree) CreateMailbox(ctx context.Context, _ connector.IMAPStateWrite, path []string) (imap.Mailbox, error) {
+	folder, err := labelPath(path)
+	if err != nil {
+		return imap.Mailbox{}, err
+	}
+	var made *label
+	err = t.call(ctx, "POST", labelsPath, func() (err error) {
+		made, err = t.user.account.addLabel(path[len(path)-1], parentPath(path), folder)
+		return err
+	})
+	if err != nil {
+		return imap.Mailbox{}, err
+	}
+	t.user.learn(made.id, folder)
+	return mailbox(made.id, path), nil
+}
+
+func (t *tree) UpdateMailboxName(ctx context.Context, _ connector.IMAPStateWrite, id imap.MailboxID, path []string) error {
+	folder, err := labelPath(path)
+	if err != nil {
+		return err
+	}
+	known, isFolder := t.user.knows(string(id))
+	if !known || isFolder != folder {
+		return errNoLabel
+	}
+	return t.call(ctx, "PUT", labelsPath+"/"+string(id), func() error {
+		parent, err := t.user.account.parentID(parentPath(path))
+		if err != nil {
+			return err
+		}
+		return t.user.account.changeLabel(string(id), path[len(path)-1], parent)
+	})
+}
+
+func (t *tree) DeleteMailbox(ctx context.Context, _ connector.IMAPStateWrite, id imap.MailboxID) error {
+	err := t.call(ctx, "DELETE", labelsPath+"/"+string(id), func() error { return t.user.account.deleteLabel(string(id)) })
+	if err == nil {
+		t.user.forget(string(id))
+	}
+	return err
+}
+
+// labelPath checks a path for CREATE and RENAME; it says whether it is a folder's.
+func labelPath(path []string) (folder bool, err error) {
+	if len(path) < 2 || (path[0] != foldersNode && path[0] != labelsNode) {
+		return false, fmt.Errorf("invalid mailbox name %q: %w", path, connector.ErrOperationNotAllowed)
+	}
+	if path[0] == labelsNode && len(path) > 2 {
+		return false, fmt.Errorf("a label cannot have children: %w", connector.ErrOperationNotAllowed)
+	}
+	return path[0] == foldersNode, nil
+}
+
+func parentPath(path []string) string {
+	if len(path) < 3 {
+		return ""
+	}
+	return strings.Join(path[:len(path)-1], "/")
+}
+
+// -- messages in mailboxes
+
+// AddMessagesToMailbox is COPY: one label call, whatever that does on the server.
+func (t *tree) AddMessagesToMailbox(
+	ctx context.Context, _ connector.IMAPStateWrite, ids []imap.MessageID, to imap.MailboxID,
+) error {
+	if to == allMail || to == scheduled {
+		return connector.ErrOperationNotAllowed
+	}
+	return t.label(ctx, plain(ids), string(to))
+}
+
+// MoveMessages is MOVE: label, then perhaps unlabel. It says whether the messages leave the source in the local view.
+func (t *tree) MoveMessages(
+	ctx context.Context, _ connector.IMAPStateWrite, ids []imap.MessageID, from, to imap.MailboxID,
+) (bool, error) {
+	if (from == inbox && to == sent) || (from == sent && to == inbox) || isAll(from) || isAll(to) {
+		return false, connector.ErrOperationNotAllowed
+	}
+	if err := t.label(ctx, plain(ids), string(to)); err != nil {
+		return false, fmt.Errorf("labeling messages: %w", err)
+	}
+	if !t.isLabel(from) && !t.isFolder(to) && !isSystem(to) {
+		return false, nil
+	}
+	if err := t.unlabel(ctx, plain(ids), string(from)); err != nil {
+		return false, fmt.Errorf("unlabeling messages: %w", err)
+	}
+	return true, nil
+}
+
+// RemoveMessagesFromMailbox is EXPUNGE, and the step before a COPY or MOVE onto a mailbox that has the message already.
+// In Trash and Drafts, what nothing holds afterwards is deleted for good.
+func (t *tree) RemoveMessagesFromMailbox(
+	ctx context.Context, _ connector.IMAPStateWrite, ids []imap.MessageID, from imap.MailboxID,
+) error {
+	if isAll(from) {
+		return connector.ErrOperationNotAllowed
+	}
+	if err := t.unlabel(ctx, plain(ids), string(from)); err != nil {
+		return err
+	}
+	if from != trash && from != drafts {
+		return nil
+	}
+	doomed, err := t.unheld(ctx, plain(ids))
+	if err != nil {
+		return err
+	}
+	return t.paged(ctx, "PUT", messagesPath+"/delete", doomed, func(page []string) error {
+		if !t.user.account.delete(page) {
+			return refused{422, "422 Unprocessable Entity", 0}
+		}
+		return nil
+	})
+}
+
+// unheld are the messages that no place, label or star holds, as far as Bridge can tell.
+func (t *tree) unheld(ctx context.Context, ids []string) ([]string, error) {
+	var doomed []string
+	err := t.paged(ctx, "POST(GET)", messagesPath, ids, func(page []string) error {
+		for _, id := range page {
+			if found := t.user.account.get(id); found != nil && !t.holds(found.labelIDs()) {
+				doomed = append(doomed, id)
+			}
+		}
+		return nil
+	})
+	return doomed, err
+}
+
+func (t *tree) holds(labelIDs []string) bool {
+	for _, id := range labelIDs {
+		switch id {
+		case allMail, allDrafts, allSent, scheduled:
+			continue
+		}
+		// A label Bridge doesn't know is looked up among folders and system labels only.
+		known, _ := t.user.knows(id)
+		if known || systemNames[id] != "" || t.user.account.hasFolder(id) {
+			return true
+		}
+	}
+	return false
+}
+
+func (t *tree) label(ctx context.Context, ids []string, to string) error {
+	return t.paged(ctx, "PUT", messagesPath+"/label", ids, func(page []string) error {
+		t.user.account.label(page, to)
+		return nil
+	})
+}
+
+func (t *tree) unlabel(ctx context.Context, ids []string, from string) error {
+	return t.paged(ctx, "PUT", messagesPath+"/unlabel", ids, func(page []string) error {
+		t.user.account.unlabel(page, from)
+		return nil
+	})
+}
+
+// -- flags
+
+func (t *tree) MarkMessagesSeen(ctx context.Context, _ connector.IMAPStateWrite, ids []imap.MessageID, seen bool) error {
+	word := map[bool]string{true: "read", false: "unread"}[seen]
+	return t.paged(ctx, "PUT", messagesPath+"/"+word, plain(ids), func(page []string) error {
+		t.user.account.setRead(page, seen)
+		return nil
+	})
+}
+
+func (t *tree) MarkMessagesFlagged(ctx context.Context, _ connector.IMAPStateWrite, ids []imap.MessageID, flagged bool) error {
+	if flagged {
+		return t.label(ctx, plain(ids), starred)
+	}
+	return t.unlabel(ctx, plain(ids), starred)
+}
+
+func (t *tree) MarkMessagesForwarded(ctx context.Context, _ connector.IMAPStateWrite, ids []imap.MessageID, on bool) error {
+	word := map[bool]string{true: "forward", false: "unforward"}[on]
+	return t.paged(ctx, "PUT", messagesPath+"/"+word, plain(ids), func(page []string) error {
+		t.user.account.setFlag(page, "forwarded", on)
+		return nil
+	})
+}
+
+// -- new messages
+
+// CreateMessage is APPEND: a draft in Drafts, an import anywhere else. The date asked for is ignored.
+func (t *tree) CreateMessage(
+	ctx context.Context, _ connector.IMAPStateWrite, to imap.MailboxID, raw []byte, flags imap.FlagSet, _ time.Time,
+) (imap.Message, []byte, error) {
+	if to == allMail {
+		return imap.Message{}, nil, connector.ErrOperationNotAllowed
+	}
+	if err := checkRecipients(raw); err != nil {
+		return imap.Message{}, nil, err
+	}
+	create := t.importMessage
+	if to == drafts {
+		create = t.createDraft
+	}
+	made, err := create(ctx, string(to), raw, flags)
+	if err != nil {
+		return imap.Message{}, nil, err
+	}
+	t.user.remember(t, made.id)
+	return made.imap(), literal(made), nil
+}
+
+func (t *tree) importMessage(ctx context.Context, to string, raw []byte, flags imap.FlagSet) (*message, error) {
+	if len(raw) > maxImport {
+		return nil, fmt.Errorf("failed to prepare message for import: message exceeds maximum import size of 30MB: %w",
+			connector.ErrMessageSizeExceedsLimits)
+	}
+	var made *message
+	err := t.call(ctx, "POST", messagesPath+"/import", func() error {
+		if to == foldersNode || to == labelsNode {
+			return fmt.Errorf("failed to import message: failed to import message: failed to import: "+
+				"invalid label ID: %s (Code=2001, Status=0)", to)
+		}
+		made = t.user.account.accept(t.incoming(to, raw, flags), to, flags.Contains(imap.FlagFlagged))
+		return nil
+	})
+	if to == foldersNode || to == labelsNode {
+		return made, err
+	}
+	if err != nil {
+		return nil, fmt.Errorf("failed to import message: failed to import messages: %w", err)
+	}
+	return made, nil
+}
+
+// incoming is received if it goes to INBOX or somebody delivered it, else sent.
+func (t *tree) incoming(to string, raw []byte, flags imap.FlagSet) *message {
+	section := rfc822.Parse(raw)
+	flavour := "sent"
+	if to == inbox || (to != sent && valueOf(section, "Received") != "") {
+		flavour = "received"
+	}
+	made := &message{
+		raw: raw, flags: setOf(flavour), unread: !flags.Contains(imap.FlagSeen), origin: "appended",
+		address: t.ownSender(section, true), time: dateOf(section),
+	}
+	if flags.Contains(imap.FlagAnswered) {
+		made.flags["replied"] = struct{}{}
+	}
+	return made
+}
+
+// createDraft makes the draft, then uploads its files; the draft stays without them if that fails.
+func (t *tree) createDraft(ctx context.Context, _ string, raw []byte, _ imap.FlagSet) (*message, error) {
+	section := rfc822.Parse(raw)
+	draft := &message{
+		raw: raw, flags: setOf("draft"), origin: "appended", address: t.ownSender(section, false), time: time.Now(),
+	}
+	files := contentOfDelivery(section).files
+	if len(files) > 0 {
+		draft.raw = withoutFiles(section)
+	}
+	var made *message
+	err := t.call(ctx, "POST", messagesPath, func() (err error) {
+		twin := *draft
+		made, err = t.user.account.add(&twin, []string{"drafts"})
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("failed to create draft: failed to create draft: %w", err)
+	}
+	for range files {
+		if err := t.call(ctx, "POST", "/mail/v4/attachments", func() error { return nil }); err != nil {
+			return nil, fmt.Errorf("failed to create draft: failed to add attachment to draft: %w", err)
+		}
+	}
+	t.user.account.edit(made.id, raw, true)
+	return t.user.account.get(made.id), nil
+}
+
+// ownSender is the account's address a text says it is from, tag aside; else the primary one.
+func (t *tree) ownSender(section *rfc822.Section, disabledToo bool) string {
+	if t.address != "" {
+		return t.address
+	}
+	named := ""
+	if senders := people(valueOf(section, "From")); len(senders) > 0 {
+		local, domain, _ := strings.Cut(senders[0].Address, "@")
+		local, _, _ = strings.Cut(local, "+")
+		named = local + "@" + domain
+	}
+	return t.user.account.sender(named, disabledToo)
+}
+
+func checkRecipients(raw []byte) error {
+	section := rfc822.Parse(raw)
+	for _, name := range []string{"To", "Cc", "Bcc"} {
+		value := valueOf(section, name)
+		if value == "" {
+			continue
+		}
+		if _, err := rfc5322.ParseAddressList(value); err != nil {
+			return fmt.Errorf("failed to retrieve addresses from literal:failed to parse addresses for '%s': %w", name, err)
+		}
+	}
+	return nil
+}
+
+// withoutFiles is a draft as it is on the server before its files are uploaded.
+func withoutFiles(section *rfc822.Section) []byte {
+	kept := contentOfDelivery(section)
+	var fields []field
+	if parsed, err := section.ParseHeader(); err == nil {
+		parsed.Entries(func(name, value string) {
+			if low := strings.ToLower(name); name != "" && low != "mime-version" && !strings.HasPrefix(low, "content-") {
+				fields = append(fields, field{name, value, true})
+			}
+		})
+	}
+	fields = append(fields, field{"Content-Type", kept.media + "; charset=utf-8", true})
+	return append(newHeader(fields).bytes(), kept.body...)
+}
+
+func dateOf(section *rfc822.Section) time.Time {
+	if found, err := rfc5322.ParseDateTime(valueOf(section, "Date")); err == nil {
+		return found
+	}
+	return time.Now()
+}
+
+// -- kinds of mailboxes, as Bridge knows them
+
+func isAll(id imap.MailboxID) bool { return id == allMail || id == scheduled }
+
+func isSystem(id imap.MailboxID) bool { return systemNames[string(id)] != "" }
+
+func (t *tree) isLabel(id imap.MailboxID) bool {
+	known, folder := t.user.knows(string(id))
+	return known && !folder
+}
+
+func (t *tree) isFolder(id imap.MailboxID) bool {
+	known, folder := t.user.knows(string(id))
+	return known && folder
+}
+
+func (t *tree) call(ctx context.Context, method, path string, do func() error) error {
+	return t.user.bridge.api.call(ctx, method, path, do)
+}
+
+func (t *tree) paged(ctx context.Context, method, path string, ids []string, do func([]string) error) error {
+	return t.user.bridge.api.paged(ctx, method, path, ids, do)
+}
+
+func plain(ids []imap.MessageID) []string {
+	list := make([]string, len(ids))
+	for i, id := range ids {
+		list[i] = string(id)
+	}
+	return list
+}

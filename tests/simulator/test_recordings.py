@@ -1,0 +1,106 @@
+"""Every recorded conversation with a real Bridge, replayed against the simulator."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+from mcp_proton.simulator import replay, replay_file
+
+if TYPE_CHECKING:
+    from mcp_proton.simulator import Certificate
+
+HERE = Path(__file__).parent
+RECORDINGS = sorted((HERE / "recordings").glob("*.yaml"))
+KNOWN: dict[str, Any] = yaml.safe_load((HERE / "known_differences.yaml").read_text())
+READING = {"connect", "list", "status", "select", "fetch", "search", "flags", "sessions", "idle", "sync", "split"}
+
+
+@pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
+async def test_a_replay_differs_from_its_recording_only_where_that_is_known(
+    path: Path, certificate: Certificate
+) -> None:
+    """N-3, J-120: the engine, UIDs, flags, sessions and sync behave as a real Bridge 3.21.1 was seen to."""
+    began = time.monotonic()
+    differences = await replay_file(path, certificate)
+    assert [difference.step for difference in differences] == KNOWN.get(path.stem, {}).get("steps", []), "\n".join(
+        map(str, differences)
+    )
+    assert time.monotonic() - began < 5
+
+
+def test_the_known_differences_are_few_explained_and_none_is_in_reading() -> None:
+    assert len(KNOWN) <= 8
+    assert all(entry["reason"] for entry in KNOWN.values())
+    assert {name.split("-")[0] for name in KNOWN}.isdisjoint(READING)
+    assert KNOWN.keys() <= {path.stem for path in RECORDINGS}
+
+
+def test_every_group_of_reading_conversations_is_here() -> None:
+    assert {path.stem.split("-")[0] for path in RECORDINGS} >= READING
+
+
+CHANGES = [
+    ("connect-login-forms", "a1 OK [CAPABILITY AUTH=PLAIN ID IDLE", "a1 OK [CAPABILITY AUTH=PLAIN IDLE"),
+    ("fetch-sets", "* 2 FETCH (UID 3)", "* 2 FETCH (UID 4)"),
+    ("fetch-items", "RFC822.SIZE 681", "RFC822.SIZE 682"),
+    ("flags-store-forms", "* 1 FETCH (FLAGS (\\Recent \\Seen))", "* 1 FETCH (FLAGS (\\Recent))"),
+    ("search-logic", "'* SEARCH 2 5'", "'* SEARCH 5 2'"),
+    ("sessions-expunge-when", "'* 2 EXPUNGE'\n  - '* 1 EXPUNGE'", "'* 1 EXPUNGE'\n  - '* 2 EXPUNGE'"),
+    ("select-kinds", "{v12}", "{v1}"),
+    ("sync-restart", "UIDVALIDITY {v1}", "UIDVALIDITY {v9}"),
+    ("idle-changes", "'* 2 EXPUNGE'", "'* 3 EXPUNGE'"),
+    ("list-attributes", "\\Noinferiors \\Sent \\Unmarked", "\\Noinferiors \\Unmarked"),
+    ("status-items", "UNSEEN 1", "UNSEEN 2"),
+    ("flags-api-fails", "unread: true", "unread: false"),
+    ("write-expunge-inbox-orphans", "- All Mail\n", "- All Mail\n      - Trash\n"),
+    ("sync-offline", "imap port: refuses connections", "imap port: open"),
+]
+
+
+@pytest.mark.parametrize(("name", "old", "new"), CHANGES, ids=lambda value: str(value)[:30])
+async def test_a_recording_that_tells_something_else_is_found_out(
+    name: str, old: str, new: str, tmp_path: Path, certificate: Certificate
+) -> None:
+    text = (HERE / "recordings" / f"{name}.yaml").read_text(encoding="utf-8")
+    head, steps = text.split("\nsteps:\n")
+    assert old in steps
+    # The last place, because a name that is bound for the first time fits anything.
+    before, _, after = steps.rpartition(old)
+    changed = tmp_path / "changed.yaml"
+    changed.write_text(f"{head}\nsteps:\n{before}{new}{after}", encoding="utf-8")
+    assert await replay_file(changed, certificate)
+
+
+async def test_replay_reports_each_difference_with_file_and_step_and_answers_one(tmp_path: Path) -> None:
+    good = HERE / "recordings" / "connect-plaintext-login.yaml"
+    changed = tmp_path / "mine.yaml"
+    changed.write_text(good.read_text(encoding="utf-8").replace("a3 OK LOGOUT", "a3 OK BYE"), encoding="utf-8")
+    said: list[str] = []
+    assert await replay([good], said.append) == 0
+    assert not said
+    assert await replay([good, changed], said.append) == 1
+    assert len(said) == 1
+    assert "mine.yaml, step 4" in said[0]
+    assert "a3 OK BYE" in said[0]
+    assert "a3 OK LOGOUT" in said[0]
+
+
+@pytest.mark.parametrize("content", ["", "[]", "a: [", "name: x\n"], ids=["empty", "list", "no yaml", "no steps"])
+async def test_replay_says_of_a_file_that_is_no_recording_that_it_is_none(content: str, tmp_path: Path) -> None:
+    path = tmp_path / "other.yaml"
+    path.write_text(content)
+    said: list[str] = []
+    assert await replay([path], said.append) == 1
+    assert "other.yaml" in said[0]
+
+
+async def test_a_conversation_over_smtp_is_reported_as_not_simulated(tmp_path: Path, certificate: Certificate) -> None:
+    path = tmp_path / "smtp.yaml"
+    path.write_text("given: {users: 'alice:alice'}\nsteps:\n- {open: s, proto: smtp, tls: false, got: ['220 x']}\n")
+    (difference,) = await replay_file(path, certificate)
+    assert "SMTP is not simulated" in difference.what

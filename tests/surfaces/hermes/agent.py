@@ -1,0 +1,85 @@
+"""One turn of a real Hermes Agent against an MCP server on stdio, with a scripted model and no network."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from typing import TYPE_CHECKING, Any
+
+from tests.surfaces.hermes import install, stub_model
+from tests.surfaces.hermes.script import Step, Transcript
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+SERVER = "mail"
+_SECONDS = 240
+
+
+class Hermes:
+    """The agent with a home of its own below `folder`, so no setting of the person who runs the tests reaches it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._program = install.program()
+        self._home = folder
+
+    def run(self, server_command: Sequence[str | Path], env: Mapping[str, str], script: Sequence[Step]) -> Transcript:
+        """Start the server as Hermes does, let the model follow `script`, return the turn.
+
+        Hermes gives its servers only PATH, HOME, the locale and `env`. It exits 0 even when everything failed:
+        judge it by the transcript.
+        """
+        with stub_model.serving(script) as model:
+            (self._home / ".update_check").write_text(json.dumps(self._checked_for_updates()))
+            (self._home / "config.yaml").write_text(json.dumps(self._settings(model.url, server_command, env)))
+            done = subprocess.run(
+                [self._program, "chat", "-Q", "-t", SERVER, "-q", "Please look at my mail."],
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                timeout=_SECONDS,
+                cwd=self._home,
+                env=self._environment(),
+                check=False,
+            )
+            return Transcript(done.stdout.strip(), model.exchanges(), model.tools, done.stderr + self._logs())
+
+    def _settings(self, url: str, command: Sequence[str | Path], env: Mapping[str, str]) -> dict[str, Any]:
+        words = [str(word) for word in command]
+        return {
+            "model": {
+                "default": stub_model.MODEL,
+                "provider": "custom",
+                "base_url": url,
+                "api_key": "none",
+                "context_length": stub_model.CONTEXT,
+            },
+            "mcp_discovery_timeout": 60,
+            # No second, unasked pass over the conversation, and tools in full view of the model.
+            "skills": {"creation_nudge_interval": 0},
+            "memory": {"nudge_interval": 0},
+            "tools": {"tool_search": {"enabled": "off"}},
+            # It would download a scanner of shell commands.
+            "security": {"tirith_enabled": False},
+            "mcp_servers": {SERVER: {"command": words[0], "args": words[1:], "env": dict(env), "timeout": 120}},
+        }
+
+    def _checked_for_updates(self) -> dict[str, Any]:
+        # Its note of the last look for a newer version; a fresh one keeps it from looking.
+        return {"ts": time.time(), "behind": 0, "rev": None, "ver": install.VERSION}
+
+    def _environment(self) -> dict[str, str]:
+        home = str(self._home)
+        return {
+            "PATH": "/usr/bin:/bin",
+            "HOME": home,
+            "HERMES_HOME": home,
+            "TMPDIR": home,
+            "LANG": "C.UTF-8",
+            "HERMES_ACCEPT_HOOKS": "1",
+        }
+
+    def _logs(self) -> str:
+        return "".join(log.read_text(errors="replace") for log in sorted(self._home.glob("logs/*.log")))

@@ -1,0 +1,154 @@
+"""Prints the tables of docs/ that are read off the code: operations, policy, capabilities.
+
+python tools/docs.py           write them
+python tools/docs.py --check   exit 1 when one is not in step
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mcp_proton.bridge.backend import BRIDGE_EFFECTS
+from mcp_proton.domain.effects import Effect
+from mcp_proton.imap.backend import IMAP_EFFECTS
+from mcp_proton.mcp.profiles import PROFILES
+from mcp_proton.policy.presets import TABLE
+from mcp_proton.services import registry
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from mcp_proton.domain.consequences import EffectTable
+    from mcp_proton.domain.operation import Operation
+
+DOCS = Path(__file__).parent.parent / "docs"
+MADE = "<!-- printed by `make docs` from the code; edit the code -->"
+
+
+def operations() -> str:
+    """Return docs/operations.md."""
+    lines = [
+        "# Operations",
+        "",
+        MADE,
+        "",
+        "Everything the service can do. Each is a tool, a command (`mcp-proton do NAME`), and a row of the rules.",
+        "",
+    ]
+    lines += ["| operation | what it does | effects | shown in |", "| --- | --- | --- | --- |"]
+    for one in registry.load():
+        operation = registry.primitive(one)
+        effects = ", ".join(sorted(operation.effects)) or "its own records only"
+        lines.append(
+            f"| `{one.name}` | {one.request.__doc__.strip().splitlines()[0]} | {effects} | {_shown_in(one.name, operation)} |"
+        )
+    lines += ["", "## Arguments", ""]
+    for one in registry.load():
+        lines += [
+            f"### {one.name}",
+            "",
+            " ".join((one.request.__doc__ or "").split()),
+            "",
+            *_arguments(one.request.model_json_schema()),
+            "",
+        ]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def policy() -> str:
+    """Return docs/policy.md."""
+    lines = [
+        "# What agents may do",
+        "",
+        MADE,
+        "",
+        "| effect | the owner would say it | reader | assistant | autonomous |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    for effect in Effect:
+        row = TABLE.get(effect)
+        cells = [one.word for one in row] if row else ["owner only"] * 3
+        lines.append(f"| `{effect.value}` | {effect.meaning} | {' | '.join(cells)} |")
+    lines += [
+        "",
+        "`custom` starts as assistant; your `[custom]` table in policy.toml changes single effects.",
+        "",
+        (DOCS / "policy.head.md").read_text().strip(),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def capabilities() -> str:
+    """Return docs/capabilities.md."""
+    lines = [
+        "# What verbs really do",
+        "",
+        MADE,
+        "",
+        "A plan is made from these tables, never from a verb. No row, no effect: the answer is `unsupported_semantics`.",
+        "",
+    ]
+    for title, table in (("Any IMAP account", IMAP_EFFECTS), ("Proton Mail Bridge", BRIDGE_EFFECTS)):
+        lines += [
+            f"## {title}",
+            "",
+            "| verb | from | to | effects | what happens | evidence |",
+            "| --- | --- | --- | --- | --- | --- |",
+        ]
+        lines += _rows(table)
+        lines.append("")
+    lines.append(
+        "Evidence: standard (an RFC says so), source (read in Bridge's source), recorded (seen on a running Bridge 3.21.1), engine (tried on Proton's own IMAP engine), live (seen on a live account), unverified."
+    )
+    return "\n".join(lines) + "\n"
+
+
+def _rows(table: EffectTable) -> Iterable[str]:
+    for row in table.rows:
+        source = row.source.value if row.source else "any"
+        target = row.target.value if row.target else ""
+        yield f"| {row.verb} | {source} | {target} | {', '.join(sorted(row.effects))} | {row.result} | {row.evidence.value} |"
+
+
+def _shown_in(name: str, operation: Operation) -> str:
+    if operation.audience != "agent":
+        return "the owner's commands"
+    return ", ".join(profile for profile, names in PROFILES.items() if name in names)
+
+
+def _arguments(schema: dict[str, object]) -> Iterable[str]:
+    required = set(schema.get("required", ()))  # type: ignore[call-overload]
+    fields = schema.get("properties", {})
+    for name, field in fields.items():  # type: ignore[attr-defined]
+        kind = field.get("type") or "/".join(
+            one.get("type", "") for one in field.get("anyOf", []) if one.get("type") != "null"
+        )
+        described = f": {field['description']}" if "description" in field else ""
+        default = f" (default {field['default']})" if field.get("default") not in (None, [], "") else ""
+        yield f"- `{name}` {kind}{', required' if name in required else default}{described}"
+
+
+PAGES: dict[str, Callable[[], str]] = {
+    "operations.md": operations,
+    "policy.md": policy,
+    "capabilities.md": capabilities,
+}
+
+
+def main(arguments: list[str]) -> int:
+    """Write the pages, or check them."""
+    stale = [name for name, page in PAGES.items() if not (DOCS / name).exists() or (DOCS / name).read_text() != page()]
+    if "--check" in arguments:
+        for name in stale:
+            print(f"docs/{name} is not in step; run `make docs`")
+        return int(bool(stale))
+    for name in stale:
+        (DOCS / name).write_text(PAGES[name]())
+        print(f"wrote docs/{name}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,53 @@
+"""Write the lock files: every package the project and its tests use, pinned with hashes for Python 3.11 to 3.13.
+
+The resolver (uv) covers all platforms at once and is told to leave out where it looked, so the files name no host.
+Given names of packages, only those move to their newest version: `make lock UPGRADE="fastmcp mcp"`; `UPGRADE=all`
+moves everything.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+RESOLVER = "uv==0.13.9"
+HERMES = "hermes-agent[mcp]==0.19.0"
+
+
+def main(upgrade: list[str]) -> None:
+    uv = resolver()
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    # What builds the package is installed from the lock too, so that a build asks the network for nothing.
+    build = [*project["build-system"]["requires"], "editables"]
+    compile_lock(uv, "requirements.lock", build, ["pyproject.toml", "--group", "dev", "--group", "bench"], upgrade)
+    compile_lock(uv, "tests/surfaces/hermes/hermes.lock", [HERMES], [], upgrade)
+
+
+def resolver() -> Path:
+    home = ROOT / ".cache" / "resolver"
+    if not (home / "bin" / "uv").exists():
+        run([sys.executable, "-m", "venv", home])
+        run([home / "bin" / "pip", "install", "--quiet", RESOLVER])
+    return home / "bin" / "uv"
+
+
+def compile_lock(uv: Path, lock: str, requirements: list[str], sources: list[str], upgrade: list[str]) -> None:
+    chosen = ["--upgrade"] if upgrade == ["all"] else [word for name in upgrade for word in ("--upgrade-package", name)]
+    options = ["--universal", "--python-version=3.11", "--generate-hashes", "--no-emit-index-url"]
+    quiet = ["--quiet", "--no-annotate", "--custom-compile-command=make lock", "--system-certs"]
+    run([uv, "pip", "compile", *options, *quiet, *chosen, "-o", lock, *sources, "-"], "\n".join(requirements))
+    text = (ROOT / lock).read_text()
+    if "://" in text or "index-url" in text:
+        raise SystemExit(f"{lock} names a host")
+    print(f"{lock}: {text.count('==')} packages")
+
+
+def run(command: list[str | Path], given: str | None = None) -> None:
+    subprocess.run(command, cwd=ROOT, input=given, text=True, check=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
