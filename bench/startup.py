@@ -1,6 +1,6 @@
 """Start-up: from exec to `initialize` answered (and to `tools/list`), over a FastMCP server with one empty tool.
 
-    python bench/startup.py [pairs] [-- command ...]
+    python -m bench.startup [pairs] [-- command ...]
 
 Runs of both are interleaved, so that what else the machine does falls on both alike; the ratio of medians counts.
 """
@@ -14,6 +14,8 @@ import sys
 import time
 from dataclasses import dataclass
 
+from .timing import Figure, ratio, tell
+
 EMPTY = """
 from fastmcp import FastMCP
 server = FastMCP("empty")
@@ -22,9 +24,8 @@ def nothing() -> None:
     "Do nothing."
 server.run(show_banner=False)
 """
-OURS = [sys.executable, "-m", "mcp_proton", "mcp", "--demo"]
+OURS = (sys.executable, "-m", "mcp_proton", "mcp", "--demo")
 PAIRS = 8
-LIMIT = 1.25
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,23 @@ class Start:
     listing: float
 
 
-def measure(command: list[str]) -> Start:
+def measure(pairs: int = PAIRS, command: tuple[str, ...] = OURS) -> list[Figure]:
+    """Start both in turns; a first pair only fills the disk's caches."""
+    runs: tuple[list[Start], list[Start]] = ([], [])
+    for _ in range(pairs + 1):
+        for side, words in zip(runs, ((sys.executable, "-c", EMPTY), command), strict=True):
+            side.append(_start(words))
+    floor, ours = (
+        Start(*(statistics.median(getattr(one, name) for one in side[1:]) for name in ("initialize", "listing")))
+        for side in runs
+    )
+    return [
+        ratio("exec to `initialize` answered, over an empty FastMCP server", ours.initialize, floor.initialize, 1.25),
+        ratio("exec to `tools/list` answered, over an empty FastMCP server", ours.listing, floor.listing, 1.5),
+    ]
+
+
+def _start(command: tuple[str, ...]) -> Start:
     """Start a server, shake hands, list its tools, let it end."""
     begun = time.perf_counter()
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
@@ -59,27 +76,7 @@ def _ask(process: subprocess.Popen[bytes], number: int, method: str, **params: o
         raise RuntimeError(f"{method} was not answered")
 
 
-def run(pairs: int = PAIRS, command: list[str] | None = None) -> tuple[float, float]:
-    """Print the figures; return the ratios for `initialize` and `tools/list`."""
-    empty: list[Start] = []
-    ours: list[Start] = []
-    measure([sys.executable, "-c", EMPTY])  # fill the caches of the disk
-    measure(command or OURS)
-    for _ in range(pairs):
-        empty.append(measure([sys.executable, "-c", EMPTY]))
-        ours.append(measure(command or OURS))
-    ratios = []
-    for name in ("initialize", "listing"):
-        floor, reached = (statistics.median(getattr(one, name) for one in runs) for runs in (empty, ours))
-        ratios.append(reached / floor)
-        print(
-            f"{name:<12} empty FastMCP {floor * 1000:6.0f} ms   mcp-proton {reached * 1000:6.0f} ms   {ratios[-1]:.2f}x"
-        )
-    print(f"limit for initialize: {LIMIT}x")
-    return ratios[0], ratios[1]
-
-
 if __name__ == "__main__":
     words = sys.argv[1:]
     split = words.index("--") if "--" in words else len(words)
-    run(int(words[0]) if split else PAIRS, words[split + 1 :] or None)
+    tell(measure(int(words[0]) if split else PAIRS, tuple(words[split + 1 :]) or OURS))

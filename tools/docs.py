@@ -10,10 +10,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mcp_proton.bridge.backend import BRIDGE_EFFECTS
 from mcp_proton.domain.effects import Effect
-from mcp_proton.imap.backend import IMAP_EFFECTS
-from mcp_proton.mcp.profiles import PROFILES
+from mcp_proton.imap import effect_tables
+from mcp_proton.mcp.profiles import Profile, offers
 from mcp_proton.policy.presets import TABLE
 from mcp_proton.services import registry
 
@@ -24,6 +23,10 @@ if TYPE_CHECKING:
     from mcp_proton.domain.operation import Operation
 
 DOCS = Path(__file__).parent.parent / "docs"
+TABLES = (
+    ("Any IMAP account", effect_tables.load("mcp_proton.imap")),
+    ("Proton Mail Bridge", effect_tables.load("mcp_proton.bridge")),
+)
 MADE = "<!-- printed by `make docs` from the code; edit the code -->"
 
 
@@ -90,7 +93,7 @@ def capabilities() -> str:
         "A plan is made from these tables, never from a verb. No row, no effect: the answer is `unsupported_semantics`.",
         "",
     ]
-    for title, table in (("Any IMAP account", IMAP_EFFECTS), ("Proton Mail Bridge", BRIDGE_EFFECTS)):
+    for title, table in TABLES:
         lines += [
             f"## {title}",
             "",

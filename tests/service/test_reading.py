@@ -1,4 +1,4 @@
-"""Reading messages: decoded, bounded, honest, and never marked read by looking (P-52, P-54, N-11, J-120…J-123, A-06…A-09, A-67)."""
+"""Reading: decoded, bounded, honest, never marked read by looking (P-52, P-54, N-11, J-120…J-123, A-06, A-07, A-67)."""
 
 from __future__ import annotations
 

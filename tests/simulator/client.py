@@ -20,6 +20,7 @@ class Client:
         self._log_in = log_in
         self._tls = tls
         self._count = 0
+        self.is_over = False
 
     async def __aenter__(self) -> Self:
         sim = self._simulator
@@ -49,7 +50,8 @@ class Client:
         try:
             raw = await asyncio.wait_for(self.reader.readline(), 10)
         except ConnectionError:
-            return ""
+            raw = b""
+        self.is_over = not raw
         return raw.decode("latin-1").removesuffix("\r\n")
 
     def send(self, raw: bytes) -> None:
@@ -66,6 +68,6 @@ class Client:
             line = await self.line()
             if line.startswith(f"{tag} "):
                 return [*lines, line.removeprefix(f"{tag} ")]
-            if not line:
+            if self.is_over:
                 return [*lines, "(connection closed)"]
             lines.append(line)

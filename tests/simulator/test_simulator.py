@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import datetime as dt
 import re
 import ssl
 
 import pytest
 
-from mcp_proton.simulator import Certificate, GivenLabel, GivenMessage, GivenUser, Simulator, WoundClock
+from mcp_proton.simulator import Certificate, GivenLabel, GivenMessage, GivenUser, Simulator, WoundClock, lively_user
 from tests.simulator.client import Client
 
 
@@ -230,3 +231,55 @@ async def test_the_same_seed_makes_the_same_ids_and_passwords(certificate: Certi
     one, other, third = (Simulator([GivenMessage(mail("a"))], seed=seed, certificate=certificate) for seed in (1, 1, 2))
     assert one.password == other.password != third.password
     assert list(one.account().messages) == list(other.account().messages) != list(third.account().messages)
+
+
+async def test_a_bridge_whose_process_ended_comes_back_with_the_same_uids(certificate: Certificate) -> None:
+    async with Simulator([GivenMessage(mail("one"))], certificate=certificate) as sim:
+        async with Client(sim) as client:
+            before = uidvalidity(await client("SELECT INBOX"))
+            await client("FETCH 4294967296 (UID)")
+        await sim.restart()
+        async with Client(sim) as client:
+            assert uidvalidity(await client("SELECT INBOX")) == before
+
+
+async def test_the_lively_mailbox_is_the_same_for_the_same_seed_and_moment(certificate: Certificate) -> None:
+    now = dt.datetime(2026, 1, 5, tzinfo=dt.UTC)
+    sims = [Simulator(users=[lively_user(120, seed=seed, now=now)], certificate=certificate) for seed in (3, 3, 4)]
+    one, same, other = (sim.state() for sim in sims)
+    assert one == same != other
+    assert len(one) == 120
+    async with sims[0] as sim, Client(sim) as client:
+        everything = await client('LIST "" "*"')
+        assert any('"Folders/Clients"' in line for line in everything)
+        await client('EXAMINE "All Mail"')
+        fetched = await client("UID FETCH 1:* (ENVELOPE BODYSTRUCTURE RFC822.SIZE)")
+        assert len(fetched) == 121
+
+
+async def test_lists_come_in_no_order_unless_asked_to(certificate: Certificate) -> None:
+    """A client that relies on the order of LIST or FETCH is found out."""
+    given = [GivenMessage(mail(f"m{number}")) for number in range(40)]
+    async with Simulator(given, certificate=certificate) as sim, Client(sim) as client:
+        await client("EXAMINE INBOX")
+        command = "FETCH 1:* (BODY.PEEK[HEADER.FIELDS (X)])"
+        numbers = [int(line.split()[1]) for line in await client(command) if line.startswith("* ")]
+        assert sorted(numbers) == list(range(1, 41)) != numbers
+        listed = {tuple(await client('LIST "" "*"')) for _ in range(5)}
+        assert len(listed) > 1
+        sim.settings.answers_in_order = True
+        numbers = [int(line.split()[1]) for line in await client(command) if line.startswith("* ")]
+        assert numbers == list(range(1, 41))
+
+
+async def test_sessions_that_have_moved_on_do_not_slow_a_large_store(certificate: Certificate) -> None:
+    given = [GivenMessage(mail(f"m{number}")) for number in range(4000)]
+    async with (
+        Simulator(given, certificate=certificate) as sim,
+        Client(sim) as one,
+        Client(sim) as other,
+    ):
+        await one("SELECT INBOX")
+        await other('SELECT "All Mail"')
+        assert len(await one("UID STORE 1:* +FLAGS (\\Flagged)")) == 4001
+        assert len(await other("NOOP")) == 4001

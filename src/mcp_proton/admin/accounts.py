@@ -3,44 +3,59 @@
 from __future__ import annotations
 
 import os
+from typing import Annotated
 
-from cyclopts import App
+from cyclopts import App, Parameter
 
 from mcp_proton import bootstrap
 from mcp_proton.config import editing
 from mcp_proton.domain.caller import owner
+from mcp_proton.domain.complaint import nearest
+from mcp_proton.domain.errors import NotFound
 from mcp_proton.services.answers import answer
 from mcp_proton.services.operations.accounts import AccountsHealth, CapabilitiesReport
+from mcp_proton.storage.vault import Vault
 
 from .asking import confirm
 from .exits import Exit
 from .printing import AsJson, Printer
 from .world import opened
 
-app = App(name="accounts", help="See, check and remove accounts.")
+app = App(
+    name="accounts",
+    help="""See, check and remove accounts. `mcp-proton setup` adds one.
+
+  mcp-proton accounts list
+  mcp-proton accounts health personal""",
+)
+Name = Annotated[str | None, Parameter(help="the account's short name")]
 
 
 @app.command(name="list")
 def list_accounts(*, json: AsJson = False) -> Exit:
     """List the accounts in config.toml."""
+    printer = Printer(as_json=json)
     config = bootstrap.settings(os.environ).config
     rows = [
         {
             "account": name,
             "kind": one.kind.value,
             "host": one.host,
-            "imap port": one.imap,
-            "protection": one.protection.value,
+            "imap_port": one.imap,
+            "security": one.protection.value,
+            "secret": one.secret.partition(":")[0],
             "default": name == config.default_account,
         }
         for name, one in config.accounts.items()
     ]
-    return Printer(as_json=json).answer({"status": "ok", "accounts": rows})
+    if not rows and not json:
+        printer.remark("no account is connected yet: `mcp-proton setup`")
+    return printer.answer({"status": "ok", "accounts": rows})
 
 
 @app.command
-async def health(account: str | None = None, /, *, json: AsJson = False) -> Exit:
-    """Look whether accounts are connected and in sync."""
+async def health(account: Name = None, /, *, json: AsJson = False) -> Exit:
+    """Look whether accounts (or the one named) are connected and in sync."""
     printer = Printer(as_json=json)
     async with opened() as service:
         told = answer(await service.submit(owner(), AccountsHealth(account=account)))
@@ -50,18 +65,33 @@ async def health(account: str | None = None, /, *, json: AsJson = False) -> Exit
 
 
 @app.command
-async def capabilities(account: str | None = None, /, *, json: AsJson = False) -> Exit:
+async def capabilities(account: Name = None, /, *, json: AsJson = False) -> Exit:
     """Tell what an account can do, and how we know."""
     async with opened() as service:
         return Printer(as_json=json).answer(answer(await service.submit(owner(), CapabilitiesReport(account=account))))
 
 
 @app.command
-def remove(account: str, /, *, yes: bool = False, json: AsJson = False) -> Exit:
-    """Take an account out of config.toml. The mail itself is not touched, nor is its stored password."""
+async def remove(
+    account: Annotated[str, Parameter(help="the account's short name")],
+    /,
+    *,
+    yes: Annotated[bool, Parameter(negative="", help="do not ask")] = False,
+    json: AsJson = False,
+) -> Exit:
+    """Take an account out of config.toml, and its password out of the keyring or file that holds it.
+
+    The mail itself is not touched. A password that is kept elsewhere (env, command, systemd) stays where it is.
+    """
     printer = Printer(as_json=json)
-    if not yes and not confirm(f"remove account {account} from config.toml?", flag="--yes"):
+    settings = bootstrap.settings(os.environ)
+    listed = settings.config.accounts.get(account)
+    if listed is None:
+        near = nearest(account, settings.config.accounts)
+        raise NotFound(f"there is no account `{account}`{near}", next="`mcp-proton accounts list` names them")
+    if not yes and not confirm(f"Remove account {account} and its stored password?", flag="--yes"):
         printer.remark("nothing was changed")
         return Exit.REFUSED
-    editing.remove_account(bootstrap.settings(os.environ).folders.config_file, account)
+    editing.remove_account(settings.folders.config_file, account)
+    await Vault({account: listed.secret}, os.environ).forget(account)
     return printer.answer({"status": "ok", "removed": account})

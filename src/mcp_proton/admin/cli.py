@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
+import logging
+import os
 import sys
 from typing import TYPE_CHECKING
 
 from cyclopts import App
 
 from mcp_proton import __version__
-from mcp_proton.domain.complaint import Misconfigured
-from mcp_proton.domain.errors import MailError
 
-from .asking import NotATerminalError
 from .exits import MEANING, Exit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _HERE = "mcp_proton.admin"
-_EXITS = "\n\n".join(f"{code.value}  {meaning}" for code, meaning in MEANING.items())
+_EXITS = "\n".join(f"  {code.value:>3}  {meaning}" for code, meaning in MEANING.items())
+_HELP = """The whole of your mail for any MCP agent, under rules you set.
+
+  mcp-proton setup                         connect an account, let an agent in
+  mcp-proton doctor                        check everything; says what to do
+  mcp-proton do mailboxes_overview         what wants your attention
+  mcp-proton do mailboxes_overview --demo  the same on made-up mail, at once
+"""
 
 app = App(
     name="mcp-proton",
     version=__version__,
-    help="The whole of your mail for any MCP agent, under rules you set.",
-    help_epilogue=f"Exit codes:\n\n{_EXITS}",
+    help=_HELP,
+    help_format="plaintext",
+    help_formatter="default" if sys.stdout.isatty() else "plain",
+    suppress_keyboard_interrupt=False,
 )
 # Import paths: a command's module is loaded when it is called, so that `--help` and small commands stay quick.
 app.command(f"{_HERE}.setup:setup", help="Connect a mail account and choose what agents may do.")
@@ -44,21 +52,58 @@ app.command(
 app.command(
     f"{_HERE}.simulate:app",
     name="simulator",
-    help="Run a stand-in for Proton Mail Bridge, or replay recordings against it.",
+    help="Run a stand-in for Bridge, or replay recordings against it.",
 )
 app.command(f"{_HERE}.service:mcp", name="mcp", help="Serve MCP over standard input and output.")
+app.help_epilogue = f"Exit codes:\n{_EXITS}"
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one command and return its exit code. Expected trouble is a sentence, never a traceback."""
+    """Run one command and return its exit code. Trouble is a sentence and what to do, never a traceback."""
+    _keep_logs_quiet()
+    words = _underscored(arguments)
     try:
-        ended = app(list(arguments), exit_on_error=False, print_error=True, result_action="return_value")
-    except (NotATerminalError, Misconfigured) as error:
-        print(f"mcp-proton: {error}", file=sys.stderr)  # noqa: T201 - a person reads this
-        return Exit.USAGE
-    except MailError as error:
-        print(f"mcp-proton: {error.message}" + (f"; {error.next}" if error.next else ""), file=sys.stderr)  # noqa: T201
-        return Exit.UNAVAILABLE
-    except KeyboardInterrupt:
-        return 130
+        ended = app(words, exit_on_error=False, print_error=False, result_action="return_value")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        return _leave_quietly()
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001
+        return _told(error, words)
     return int(ended) if isinstance(ended, int) else Exit.DONE
+
+
+def _told(error: BaseException, arguments: Sequence[str]) -> int:
+    from .printing import Printer
+    from .trouble import trouble
+
+    found = trouble(error, arguments)
+    try:
+        if "--json" in arguments:
+            Printer(as_json=True).json(found.answer())
+        for line in found.lines() if "--json" not in arguments else ():
+            Printer().remark(line)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        return _leave_quietly()
+    return found.exit
+
+
+def _underscored(arguments: Sequence[str]) -> list[str]:
+    """Take `do messages-get` for `do messages_get`: the first is how a shell's words look, the second the tool's name."""
+    words = list(arguments)
+    if words[:1] == ["do"]:
+        place = next((place for place, word in enumerate(words) if place and not word.startswith("-")), None)
+        if place is not None:
+            words[place] = words[place].replace("-", "_")
+    return words
+
+
+def _keep_logs_quiet() -> None:
+    """Leave the terminal to answers: what is logged for those who look after a service is not for a person at a prompt."""
+    logging.getLogger().addHandler(logging.NullHandler())
+
+
+def _leave_quietly() -> int:
+    """End without a word to a reader that went away; Python would complain while it flushes at its exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return Exit.PIPE_CLOSED

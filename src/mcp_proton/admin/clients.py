@@ -2,119 +2,115 @@
 
 from __future__ import annotations
 
-import json as jsonlib
 import os
-import shutil
-import sys
-from enum import StrEnum
-from pathlib import Path
+from typing import Annotated
 
-from cyclopts import App
+from cyclopts import App, Parameter
 
 from mcp_proton import bootstrap
 from mcp_proton.config import editing
 from mcp_proton.config.tables import Profile
+from mcp_proton.domain.complaint import nearest
+from mcp_proton.domain.errors import NotFound
 
 from .asking import confirm
 from .exits import Exit
 from .printing import AsJson, Printer
+from .programs import Program, guess, snippet
+from .wanted import flag, labelled
 
-app = App(name="clients", help="See, add and remove the agents you let in.")
+app = App(
+    name="clients",
+    help="""See, add and remove the agents you let in.
 
+  mcp-proton clients add hermes
+  mcp-proton clients add coder --program codex --profile reader --account work
+  mcp-proton clients config hermes --program claude-desktop""",
+)
 
-class Program(StrEnum):
-    """Programs we know the configuration of."""
-
-    HERMES = "hermes"
-    CLAUDE_CODE = "claude-code"
-    CLAUDE_DESKTOP = "claude-desktop"
-    CODEX = "codex"
-    OPENCODE = "opencode"
-    VSCODE = "vscode"
+Label = Annotated[str, Parameter(help="the client's label")]
+Which = Annotated[
+    Program | None, Parameter(help="the program whose configuration to print; else the one the label is named after")
+]
 
 
 @app.command(name="list")
 def list_clients(*, json: AsJson = False) -> Exit:
     """List the clients in config.toml."""
+    printer = Printer(as_json=json)
     config = bootstrap.settings(os.environ).config
     rows = [
         {"client": name, "profile": one.profile.value, "accounts": one.accounts or ["all"]}
         for name, one in config.clients.items()
     ]
-    return Printer(as_json=json).answer({"status": "ok", "clients": rows})
+    if not rows and not json:
+        printer.remark("no agent is let in yet: `mcp-proton clients add LABEL`")
+    return printer.answer({"status": "ok", "clients": rows})
 
 
 @app.command
 def add(
-    name: str,
+    name: Label,
     /,
     *,
-    profile: Profile = Profile.CORE,
-    account: list[str] | None = None,
-    program: Program = Program.HERMES,
+    profile: Annotated[Profile | None, Parameter(help="which tools it is shown (core, unless said)")] = None,
+    account: Annotated[
+        list[str] | None, Parameter(help="an account it may use, may be repeated; left out: all", negative="")
+    ] = None,
+    program: Which = None,
     json: AsJson = False,
 ) -> Exit:
-    """Let an agent in under a label, and print what to put into its configuration."""
+    """Let an agent in under a label, and print what to put into its configuration.
+
+    For a client that is there already only what is given changes.
+    """
     settings = bootstrap.settings(os.environ)
-    editing.add_client(settings.folders.config_file, name, {"profile": profile.value, "accounts": account})
-    printer = Printer(as_json=json)
-    printer.answer({"status": "ok", "client": name, "profile": profile.value})
-    printer.remark(f"put this into the configuration of {program.value}:")
-    printer.line(snippet(program, name))
-    return Exit.DONE
+    label = flag("NAME", labelled, name)
+    listed = settings.config.clients.get(label)
+    shown = profile or (listed.profile if listed else Profile.CORE)
+    values: dict[str, editing.Value] = {"profile": shown.value}
+    if account:
+        values["accounts"] = list(account)
+    editing.add_client(settings.folders.config_file, label, values)
+    return _print(Printer(as_json=json), label, program, {"profile": shown.value, "accounts": account})
 
 
 @app.command
-def remove(name: str, /, *, yes: bool = False, json: AsJson = False) -> Exit:
+def remove(
+    name: Label, /, *, yes: Annotated[bool, Parameter(negative="", help="do not ask")] = False, json: AsJson = False
+) -> Exit:
     """Take a client out of config.toml; from then on it is refused."""
     printer = Printer(as_json=json)
-    if not yes and not confirm(f"remove client {name}?", flag="--yes"):
+    settings = bootstrap.settings(os.environ)
+    _known(settings, name)
+    if not yes and not confirm(f"Remove client {name}?", flag="--yes"):
         printer.remark("nothing was changed")
         return Exit.REFUSED
-    editing.remove_client(bootstrap.settings(os.environ).folders.config_file, name)
+    editing.remove_client(settings.folders.config_file, name)
     return printer.answer({"status": "ok", "removed": name})
 
 
 @app.command(name="config")
-def show_config(name: str, /, *, program: Program = Program.HERMES) -> Exit:
+def show_config(name: Label, /, *, program: Which = None, json: AsJson = False) -> Exit:
     """Print what to put into a program's configuration for a client."""
-    Printer().line(snippet(program, name))
+    _known(bootstrap.settings(os.environ), name)
+    return _print(Printer(as_json=json), name, program, {})
+
+
+def _print(printer: Printer, label: str, program: Program | None, more: dict[str, object]) -> Exit:
+    chosen = program or guess(label) or Program.OTHER
+    text = snippet(chosen, label)
+    if printer.as_json:
+        told = {name: value for name, value in more.items() if value}
+        printer.json({"status": "ok", "client": label, **told, "program": chosen.value, "configuration": text})
+        return Exit.DONE
+    printer.remark(f"for {chosen.value}, {chosen.place}:")
+    for line in text.splitlines():
+        printer.line(line)
     return Exit.DONE
 
 
-def snippet(program: Program, client: str) -> str:
-    """Return the program's configuration for a stdio server of ours, as that program writes it."""
-    command, arguments = _command(), ["mcp", "--client", client]
-    environment = {"MCP_PROTON_HOME": home} if (home := os.environ.get("MCP_PROTON_HOME")) else {}
-    if program is Program.HERMES:
-        lines = [
-            "mcp_discovery_timeout: 15",
-            "mcp_servers:",
-            "  mail:",
-            f"    command: {command}",
-            f"    args: {jsonlib.dumps(arguments)}",
-            *([f"    env: {jsonlib.dumps(environment)}"] if environment else []),
-            "    timeout: 600",
-        ]
-        return "\n".join(lines)
-    if program is Program.CODEX:
-        tail = [f"env = {{ MCP_PROTON_HOME = {jsonlib.dumps(home)} }}"] if home else []
-        return "\n".join(
-            ["[mcp_servers.mail]", f"command = {jsonlib.dumps(command)}", f"args = {jsonlib.dumps(arguments)}", *tail]
-        )
-    if program is Program.CLAUDE_CODE:
-        given = " ".join(f"--env {key}={value}" for key, value in environment.items())
-        return " ".join(filter(None, ["claude mcp add mail", given, "--", command, *arguments]))
-    entry = {"command": command, "args": arguments, **({"env": environment} if environment else {})}
-    if program is Program.OPENCODE:
-        local = {"type": "local", "command": [command, *arguments], "timeout": 20000}
-        return jsonlib.dumps(
-            {"mcp": {"mail": {**local, **({"environment": environment} if environment else {})}}}, indent=2
-        )
-    return jsonlib.dumps({"servers" if program is Program.VSCODE else "mcpServers": {"mail": entry}}, indent=2)
-
-
-def _command() -> str:
-    """Return our own program by its full path: clients do not search where a shell would."""
-    beside = Path(sys.executable).with_name("mcp-proton")
-    return str(beside) if beside.exists() else shutil.which("mcp-proton") or "mcp-proton"
+def _known(settings: bootstrap.Settings, name: str) -> None:
+    if name not in settings.config.clients:
+        near = nearest(name, settings.config.clients)
+        raise NotFound(f"there is no client `{name}`{near}", next="`mcp-proton clients list` names them")

@@ -1,4 +1,4 @@
-"""Exit codes: what a script may rely upon. They are documented in `mcp-proton --help` and docs/cli.md."""
+"""Exit codes: what a script may rely upon. `mcp-proton --help` prints them."""
 
 from __future__ import annotations
 
@@ -15,16 +15,22 @@ class Exit(IntEnum):
     REFUSED = 4
     UNAVAILABLE = 5
     UNSURE = 6
+    FAULT = 70
+    INTERRUPTED = 130
+    PIPE_CLOSED = 141
 
 
 MEANING = {
     Exit.DONE: "done",
-    Exit.ATTENTION: "something needs your attention (a check found a problem, a replay differs)",
+    Exit.ATTENTION: "something needs your attention: a finding, a difference",
     Exit.USAGE: "the command line or a file of yours makes no sense",
     Exit.WAITING: "it waits for approval",
     Exit.REFUSED: "refused, stale, not found, conflict or not supported",
     Exit.UNAVAILABLE: "the mail server or the store cannot be reached",
     Exit.UNSURE: "done in part, or nobody knows yet",
+    Exit.FAULT: "a fault of ours",
+    Exit.INTERRUPTED: "interrupted (Ctrl-C)",
+    Exit.PIPE_CLOSED: "whoever read the output went away",
 }
 
 _BY_STATUS = {

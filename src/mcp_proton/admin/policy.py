@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from datetime import UTC, datetime
+from pathlib import Path  # noqa: TC003  # cyclopts reads annotations
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import App, Parameter
@@ -17,29 +18,18 @@ from mcp_proton.domain.plan import Scope
 from mcp_proton.policy import matrix
 from mcp_proton.policy.presets import Preset
 
-from .asking import confirm
+from .access import AUTONOMOUS_RISK, MEANINGS
+from .asking import confirm, say
 from .exits import Exit
 from .printing import AsJson, Printer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from mcp_proton.policy.model import Policy
 
 app = App(name="policy", help="See and choose what agents may do.")
 
-PRESETS = {
-    Preset.READER: "agents may list and read; nothing else",
-    Preset.ASSISTANT: "agents may read, file and draft; sending, deleting for good and files wait for your approval",
-    Preset.AUTONOMOUS: "agents may do everything without asking",
-    Preset.CUSTOM: "like assistant, with your own `[custom]` table in policy.toml",
-}
-
-AUTONOMOUS_RISK = (
-    "Mail is written by strangers. With `autonomous` an agent that is talked into something by a mail can send, delete "
-    'and export without you. Consider boundaries: recipients = [...], rates = { send = "20/hour" } in policy.toml.'
-)
 EffectName = Annotated[Effect, Parameter(help="what would happen: list, read, organize, send …")]
 ClientName = Annotated[str, Parameter(help="the client's label in config.toml")]
 AccountName = Annotated[str | None, Parameter(help="an account; omit for any other")]
@@ -125,14 +115,14 @@ def preset(
     """Choose a preset for everything, or for one client or account."""
     printer = Printer(as_json=json)
     if word is Preset.AUTONOMOUS and not yes:
-        printer.remark(AUTONOMOUS_RISK)
-        if not confirm("choose autonomous?", flag="--yes"):
+        say(*AUTONOMOUS_RISK)
+        if not confirm("Choose autonomous?", flag="--yes"):
             printer.remark("nothing was changed")
             return Exit.REFUSED
     settings = bootstrap.settings(os.environ)
     path = settings.folders.policy_file
     editing.choose_preset(path, word.value, bootstrap.policy_check(settings), client=client, account=account)
-    printer.answer({"status": "ok", "preset": word.value, "file": str(path), "means": PRESETS[word]})
+    printer.answer({"status": "ok", "preset": word.value, "file": str(path), "means": MEANINGS[word]})
     return Exit.DONE
 
 

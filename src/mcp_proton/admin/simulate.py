@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path  # noqa: TC003  # cyclopts reads annotations
+from typing import Annotated
 
 from cyclopts import App, Parameter
 
@@ -12,9 +13,6 @@ from mcp_proton.simulator import replay as play
 
 from .exits import Exit
 from .printing import AsJson, Printer
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 app = App(name="simulator", help="Run a stand-in for Proton Mail Bridge, or replay recordings against it.")
 

@@ -110,7 +110,7 @@ Text = Annotated[str, Field(min_length=1)]
 class Table(BaseModel):
     """Closed: a key that is not declared is a complaint."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, defer_build=True)
 
 
 class Account(Table):

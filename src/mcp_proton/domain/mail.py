@@ -31,6 +31,9 @@ class Role(StrEnum):
 UNIQUE_ROLES = frozenset(Role) - {Role.FOLDER, Role.LABEL, Role.NODE}
 """Roles that at most one mailbox of an account has."""
 
+VIEWS = frozenset({Role.ALL, Role.STARRED, Role.LABEL})
+"""Mailboxes that show mail whose place is another one."""
+
 
 class Flag(StrEnum):
     """Message flags by the names of RFC 8621 §4.1.1, without the dollar sign. Other keywords are plain strings."""

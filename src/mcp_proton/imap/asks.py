@@ -9,6 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from mcp_proton.imap.codes import Code
     from mcp_proton.imap.responses import Response
     from mcp_proton.imap.wire import Sink
@@ -34,6 +36,8 @@ class Ask(Generic[T_co]):
     """no other command may be sent before it has ended"""
     halts = False
     """nothing after its OK is read before `Connection.upgrade`"""
+    reads_lines = False
+    """it has `take_line` called before a response is read"""
     held_back = False
     """its reader holds the server back, so what it gathers needs no ceiling"""
 
@@ -45,6 +49,11 @@ class Ask(Generic[T_co]):
 
     def take(self, response: Response) -> bool:
         """True if this response answers this ask (it is kept); False if it is news for others."""
+        return False
+
+    def take_line(self, text: bytes, literals: Sequence[bytes]) -> bool:
+        """True if this ask keeps an untagged response as it came, to read it later: for walks over whole mailboxes.
+        Offered only to the oldest ask, and only if its `reads_lines` is set."""
         return False
 
     def sink_for(self, head: bytes, size: int) -> Sink | None:

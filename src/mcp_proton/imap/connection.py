@@ -238,6 +238,10 @@ class Connection:
         return next(iter(self._running.values()), None)
 
     def _untagged(self, text: bytes, literals: Sequence[bytes]) -> None:
+        oldest = self._oldest()
+        if oldest is not None and oldest.ask.reads_lines and oldest.ask.take_line(text, literals):
+            self._weigh(oldest, text, literals)
+            return
         response = self._reader.read(text, literals)
         if not self.greeting.done() and self._greeted(response):
             return

@@ -20,6 +20,7 @@ from mcp_proton.domain.query import (
     HasAttachment,
     HasFlag,
     HeaderContains,
+    Linked,
     MessageId,
     Not,
     Or,
@@ -80,7 +81,7 @@ def kind_of(leaf: Query) -> Kind | None:
     match leaf:
         case Contains(field, _):
             return Kind.BODY if field in _OF_BODIES else Kind.HEADER
-        case HeaderContains() | MessageId():
+        case HeaderContains() | MessageId() | Linked():
             return Kind.HEADER
         case Received():
             return Kind.DATE
@@ -140,6 +141,8 @@ def _name(leaf: Query) -> str:
             return "attachments"
         case MessageId():
             return "message id"
+        case Linked():
+            return "conversation"
     return "all"
 
 
@@ -177,6 +180,9 @@ def _leaf(query: Query) -> Key | None:
             return _all_words((Atom("HEADER"), name), text) or (Atom("HEADER"), name, "")
         case MessageId(message_id):
             return (Atom("HEADER"), "Message-ID", message_id)
+        case Linked(ids):
+            places = ("Message-ID", "In-Reply-To")
+            return _disjunction([(Atom("HEADER"), place, one) for one in sorted(ids) for place in places])
     return None
 
 

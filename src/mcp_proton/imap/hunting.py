@@ -7,6 +7,8 @@ allows is reported with what it covers, and nothing that was decided is decided 
 from __future__ import annotations
 
 import asyncio
+from bisect import bisect_left, bisect_right
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -18,12 +20,11 @@ from mcp_proton.imap.uids import UidSet
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
-    from collections.abc import Set as AbstractSet
 
     from mcp_proton.imap.box import Box
     from mcp_proton.imap.contents import Contents
     from mcp_proton.imap.dates import DateIndex, Place
-    from mcp_proton.imap.envelopes import Summariser
+    from mcp_proton.imap.headlines import HeaderReader
     from mcp_proton.imap.judging import Judge
     from mcp_proton.imap.summaries import Block, Book
     from mcp_proton.imap.targets import Target
@@ -60,7 +61,7 @@ class Hunt:
     index: DateIndex | None
     judge: Judge
     contents: Contents
-    summariser: Summariser
+    reader: HeaderReader
     wanted: Wanted
     _answers: dict[Place, bool | None] = field(default_factory=dict)
     """candidates that may match: True where headers decided it, None where they left it open"""
@@ -71,10 +72,12 @@ class Hunt:
         target = self.target
         if unsearched:
             self.index = None  # what is not searched yet can stand anywhere in the order
-        left = [uid for uid in candidates if uid <= target.upper and uid not in target.done]
-        self._take(self.book.blocks, set(left))
+        left = candidates[: bisect_right(candidates, target.upper)]
+        if target.done:
+            left = [uid for uid in left if uid not in target.done]
+        self._take(self.book.blocks, left)
         unknown = self._in_reading_order([uid for uid in self.book.unknown(left) if self._is_ahead(uid)])
-        unread = await self._read_headers(unknown, set(left))
+        unread = await self._read_headers(unknown, left)
         found = Findings(target, exact=not unsearched and (self.index is not None or not unread))
         if unread and self.index is not None:
             found.frontier = self._last_read(unknown, unread)
@@ -88,8 +91,9 @@ class Hunt:
     def _report(self, found: Findings, left: Sequence[int], unread: UidSet, undecided: UidSet) -> None:
         """Say what was looked at. A full page leaves messages undecided too, but none that belong on it."""
         open_ = windows.union(unread, undecided) if self._cut_short else unread
-        found.looked_at = windows.without(windows.without(UidSet.of(left), unread), undecided)
-        found.seen = max(self.target.exists - sum(uid in open_ for uid in left), 0)
+        if not found.exact:
+            found.looked_at = windows.without(windows.without(UidSet.of(left), unread), undecided)
+        found.seen = max(self.target.exists - min(len(open_), len(left)), 0)
         if self.target.upper:
             found.covered = windows.without(UidSet.window(1, self.target.upper), open_)
         found.why = OUT_OF_TIME if self._cut_short else None
@@ -104,13 +108,13 @@ class Hunt:
         last = self.target.last
         return last is None or self.index is None or self._rank(self._place(uid)) > self._rank(last)
 
-    def _take(self, blocks: Sequence[Block], among: AbstractSet[int]) -> None:
+    def _take(self, blocks: Sequence[Block], among: Sequence[int]) -> None:
         last = None if self.target.last is None else self._rank(self.target.last)
         for block in blocks:
             certain, possible = self.judge.of(block)
             for row in bits(possible):
                 place = block.place(row)
-                if place[1] in among and (last is None or self._rank(place) > last):
+                if _holds(among, place[1]) and (last is None or self._rank(place) > last):
                     self._answers[place] = True if certain >> row & 1 else None
 
     # --- headers ---------------------------------------------------------------------------------------------------
@@ -120,21 +124,20 @@ class Hunt:
             unknown.sort(key=lambda uid: self._rank(self._place(uid)))
         return unknown
 
-    async def _read_headers(self, unknown: list[int], among: AbstractSet[int]) -> set[int]:
+    async def _read_headers(self, unknown: list[int], among: Sequence[int]) -> set[int]:
         """Read what the book lacks until the page is full or the time is up; return what stays unread."""
         unread = set(unknown)
         if not unknown:
             return unread
         plan = walking.growing(unknown) if self.index is not None else walking.growing_from_both_ends(unknown)
         until = self.wanted.share(HEADERS_SHARE) if self.contents.reads_bodies else self.wanted.deadline
-        async for window, blocks in walking.walk(self.box, self.book, plan, self.summariser.summary):
-            unread.difference_update(window)
-            self._take(blocks, among)
-            if unread and now() >= until:
-                self._cut_short = True
-                break
-            if unread and self._is_full(window):
-                break
+        async with aclosing(walking.walk(self.box, self.book, plan, self.reader)) as walked:
+            async for window, blocks in walked:
+                unread.difference_update(window)
+                self._take(blocks, among)
+                self._cut_short = bool(unread) and now() >= until
+                if self._cut_short or (unread and self._is_full(window)):
+                    break
         return unread
 
     def _is_full(self, window: Sequence[int]) -> bool:
@@ -183,6 +186,11 @@ class Hunt:
             matching = await self.contents.matching(self.box, [uid for _, uid in undecided])
             for place in undecided:
                 self._answers[place] = place[1] in matching
+
+
+def _holds(ascending: Sequence[int], uid: int) -> bool:
+    place = bisect_left(ascending, uid)
+    return place < len(ascending) and ascending[place] == uid
 
 
 def now() -> float:

@@ -13,6 +13,7 @@ from mcp_proton.domain.query import (
     Contains,
     Field,
     HasFlag,
+    Linked,
     MessageId,
     Not,
     Or,
@@ -79,7 +80,9 @@ class Judge:
             case Received():
                 return _received(block, query)
             case MessageId(message_id):
-                return self._named(message_id, block)
+                return _named(message_id, block)
+            case Linked(ids):
+                return _linked(ids, block)
         return Answer(0, everything)  # only what a header block, a structure or a body holds can tell
 
     def _contains(self, where: Field, text: str, block: Block) -> Answer:
@@ -96,13 +99,27 @@ class Judge:
             self._needles[text] = fold(text).encode("utf-8", "surrogatepass")
         return self._needles[text]
 
-    def _named(self, message_id: str, block: Block) -> Answer:
-        wanted = message_id.encode("utf-8", "surrogatepass")
-        rows = block.message_ids.rows_with(wanted) if wanted and b"\n" not in wanted else 0
-        exact = 0
-        for row in bits(rows):
-            exact |= (block.message_ids.of(row) == wanted) << row
-        return Answer(exact, exact | block.message_ids.cut)
+
+def _named(message_id: str, block: Block) -> Answer:
+    column = block.message_ids
+    wanted = message_id.encode("utf-8", "surrogatepass")
+    exact = 0
+    for row in (
+        bits(column.rows_with(wanted)) if wanted and b"\n" not in wanted else range(len(block)) if not wanted else ()
+    ):
+        exact |= (column.of(row) == wanted) << row
+    return Answer(exact, exact | column.cut)
+
+
+def _linked(ids: AbstractSet[str], block: Block) -> Answer:
+    found = 0
+    for one in ids:
+        wanted = one.encode("utf-8", "surrogatepass")
+        found |= _named(one, block).certain
+        found |= (
+            block.replies.rows_with(wanted) if wanted and b"\n" not in wanted else 0 if wanted else block.everything
+        )
+    return Answer(found, found | block.message_ids.cut | block.replies.cut)
 
 
 def bits(rows: int) -> list[int]:

@@ -15,8 +15,8 @@ from mcp_proton.imap import criteria, cursors, envelopes, listing, probing, wind
 from mcp_proton.imap.answers import Answers
 from mcp_proton.imap.contents import Contents
 from mcp_proton.imap.criteria import CHEAP, LASTING, Kind
-from mcp_proton.imap.envelopes import Summariser
 from mcp_proton.imap.errors import Rebuilt, Rejected
+from mcp_proton.imap.headlines import HeaderReader
 from mcp_proton.imap.hunting import Hunt, Wanted, now
 from mcp_proton.imap.judging import Judge
 from mcp_proton.imap.summaries import Library
@@ -77,7 +77,7 @@ class Searches:
         self._indexes = indexes
         self._habits = habits
         self._library = library or Library()
-        self._summariser = Summariser()
+        self._reader = HeaderReader()
         self._answers = Answers()
         self._decodes: bool | None = None
         self._probed = False
@@ -146,7 +146,7 @@ class Searches:
         candidates, unsearched = await self._candidates(target, box, index, query, plan, wanted)
         contents = Contents(mailbox, query)
         book = self._library.book(mailbox.tag, box.uidvalidity)
-        hunt = Hunt(target, box, book, index, Judge(query, flagged), contents, self._summariser, wanted)
+        hunt = Hunt(target, box, book, index, Judge(query, flagged), contents, self._reader, wanted)
         found = await hunt.run(candidates, unsearched)
         self._library.shrink()
         if index is None and not found.exact:

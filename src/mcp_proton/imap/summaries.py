@@ -10,9 +10,10 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections import OrderedDict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import accumulate
+from typing import TYPE_CHECKING
 
-from mcp_proton.domain.query import Field
+from mcp_proton.imap.headlines import KEPT
 from mcp_proton.imap.uids import UidSet
 from mcp_proton.imap.windows import union
 
@@ -20,24 +21,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mcp_proton.imap.dates import Place
+    from mcp_proton.imap.headlines import Columns
 
 ROWS = 512
 """messages of a full block"""
 MIB = 1 << 20
 LONGEST_TEXT = 4_096
 """octets kept of one field of one message; a longer one is remembered as cut, and cannot be ruled out"""
-KEPT = (Field.SUBJECT, Field.FROM, Field.TO, Field.CC, Field.BCC)
 _END = b"\n"  # folded text holds no line break, so nothing found reaches over the end of its message
-
-
-class Summary(NamedTuple):
-    """One message: `texts` in the order of KEPT, folded, as UTF-8."""
-
-    uid: int
-    date: int
-    size: int
-    texts: tuple[bytes, bytes, bytes, bytes, bytes]
-    message_id: bytes
 
 
 @dataclass(slots=True)
@@ -51,18 +42,15 @@ class Column:
 
     def add(self, values: Sequence[bytes]) -> None:
         """Append one text a row."""
-        pieces = [self.texts]
-        end = len(self.texts)
-        row = len(self.ends)
-        for value in values:
-            if len(value) > LONGEST_TEXT:
-                value = value[:LONGEST_TEXT]  # noqa: PLW2901  # the rest is not kept
-                self.cut |= 1 << row
-            end += len(value) + 1
-            self.ends.append(end)
-            pieces += (value, _END)
-            row += 1
-        self.texts = b"".join(pieces)
+        lengths = [len(value) for value in values]
+        if max(lengths, default=0) > LONGEST_TEXT:
+            for row, length in enumerate(lengths, len(self.ends)):
+                self.cut |= (length > LONGEST_TEXT) << row
+            values = [value[:LONGEST_TEXT] for value in values]
+            lengths = [len(value) for value in values]
+        before = len(self.texts)
+        self.ends.extend([end + row for row, end in enumerate(accumulate(lengths), before + 1)])
+        self.texts = b"".join((self.texts, _END.join(values), _END if values else b""))
 
     def rows_with(self, needle: bytes) -> int:
         """The bit set of rows that hold `needle`."""
@@ -92,18 +80,20 @@ class Block:
         self.sizes = array("I")
         self.columns = {one: Column() for one in KEPT}
         self.message_ids = Column()
+        self.replies = Column()
 
     def __len__(self) -> int:
         return len(self.uids)
 
-    def add(self, rows: Sequence[Summary]) -> None:
+    def add(self, rows: Columns) -> None:
         """Append rows, in any order."""
-        self.uids.extend(row.uid for row in rows)
-        self.dates.extend(row.date for row in rows)
-        self.sizes.extend(min(row.size, 0xFFFF_FFFF) for row in rows)
-        for place, name in enumerate(KEPT):
-            self.columns[name].add([row.texts[place] for row in rows])
-        self.message_ids.add([row.message_id for row in rows])
+        self.uids.extend(rows.uids)
+        self.dates.extend(rows.dates)
+        self.sizes.extend(rows.sizes)
+        for name, values in zip(KEPT, rows.texts, strict=True):
+            self.columns[name].add(values)
+        self.message_ids.add(rows.message_ids)
+        self.replies.add(rows.replies)
 
     @property
     def everything(self) -> int:
@@ -118,7 +108,7 @@ class Block:
     def octets(self) -> int:
         """What it takes in memory, nearly."""
         columns = sum(column.octets for column in self.columns.values())
-        return columns + self.message_ids.octets + 12 * len(self.uids) + 1_000
+        return columns + self.message_ids.octets + self.replies.octets + 12 * len(self.uids) + 1_000
 
 
 class Book:
@@ -129,18 +119,28 @@ class Book:
         self.known = UidSet(())
         self.blocks: list[Block] = []
 
-    def add(self, rows: Sequence[Summary], looked_at: UidSet) -> list[Block]:
+    def add(self, rows: Columns, looked_at: UidSet) -> list[Block]:
         """Take in what a window showed; return the blocks that changed. Rows of UIDs known before are left alone."""
-        fresh = [row for row in rows if row.uid not in self.known]
+        if not self._is_new(rows, looked_at):
+            fresh = [place for place, uid in enumerate(rows.uids) if uid in looked_at and uid not in self.known]
+            rows = rows.only(fresh)
         self.known = union(self.known, looked_at)
         changed: list[Block] = []
-        for start in range(0, len(fresh), ROWS):
-            some = fresh[start : start + ROWS]
+        for start in range(0, len(rows), ROWS):
+            some = rows.part(start, start + ROWS)
             if not self.blocks or len(self.blocks[-1]) + len(some) > ROWS:
                 self.blocks.append(Block())
             self.blocks[-1].add(some)
             changed.append(self.blocks[-1])
         return changed
+
+    def _is_new(self, rows: Columns, looked_at: UidSet) -> bool:
+        """Whether all rows lie in one window that nothing was known of: the usual case, told without looking at each."""
+        if len(looked_at.ranges) != 1 or not rows.uids:
+            return False
+        low, high = looked_at.ranges[0]
+        inside = low <= min(rows.uids) and max(rows.uids) <= high and len(set(rows.uids)) == len(rows)
+        return inside and not any(first <= high and low <= last for first, last in self.known.ranges)
 
     def unknown(self, uids: Sequence[int]) -> list[int]:
         """Those of some ascending UIDs that were not looked at yet."""

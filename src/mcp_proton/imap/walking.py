@@ -2,33 +2,53 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
-from mcp_proton.imap.fetching import Items
+from mcp_proton.imap.headlines import HeaderLines
 from mcp_proton.imap.uids import UidSet
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+    from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
 
     from mcp_proton.imap.box import Box
-    from mcp_proton.imap.rows import FetchRow
-    from mcp_proton.imap.summaries import Block, Book, Summary
+    from mcp_proton.imap.headlines import HeaderReader
+    from mcp_proton.imap.summaries import Block, Book
+
 
 FIRST, LARGEST = 128, 2_048
 DENSE = 2
 """a window of UIDs is asked for as one range while at most this many times as many UIDs lie in it"""
-HEADERS = Items(internaldate=True, size=True, envelope=True)
 
 
 async def walk(
-    box: Box, book: Book, plan: Iterable[Sequence[int]], summarise: Callable[[FetchRow], Summary]
-) -> AsyncIterator[tuple[Sequence[int], list[Block]]]:
-    """Read a plan of windows of UIDs into `book`; after each, yield the window and the blocks that changed."""
-    for window in plan:
-        asked = _asked(window)
-        async with box.fetch(asked, HEADERS) as rows:
-            summaries = [summarise(row) async for row in rows]
-        yield window, book.add(summaries, asked if not asked.exact else UidSet.of(window))
+    box: Box, book: Book, plan: Iterable[Sequence[int]], reader: HeaderReader
+) -> AsyncGenerator[tuple[Sequence[int], list[Block]], None]:
+    """Read a plan of windows of UIDs into `book`; after each, yield the window and the blocks that changed.
+
+    The next window is asked for before the last one is read, so the server works meanwhile. Close it to stop early.
+    """
+    windows = iter(plan)
+    ahead: tuple[Sequence[int], HeaderLines, asyncio.Task[None]] | None = _ask(box, windows)
+    try:
+        while ahead is not None:
+            window, ask, answered = ahead
+            await answered
+            ahead = _ask(box, windows)
+            await asyncio.sleep(0)  # lets it be sent
+            yield window, book.add(reader.read(ask), ask.uids)
+    finally:
+        if ahead is not None:
+            ahead[2].cancel()
+            await asyncio.wait({ahead[2]})
+
+
+def _ask(box: Box, windows: Iterator[Sequence[int]]) -> tuple[Sequence[int], HeaderLines, asyncio.Task[None]] | None:
+    window = next(windows, None)
+    if window is None:
+        return None
+    ask = HeaderLines(_asked(window))
+    return window, ask, asyncio.create_task(box.run(ask))
 
 
 def _asked(window: Sequence[int]) -> UidSet:

@@ -116,7 +116,7 @@ class GroupTool(WireTool):
         if isinstance(offer, str):
             return say(_moved(str(arguments["operation"]), offer))
         if arguments.get("describe") in (True, "true", "True", 1):
-            return say(await self._described(offer))
+            return say(_described(offer))
         return await call(offer, given, self._doorway)
 
     def _chosen(self, arguments: dict[str, Any]) -> tuple[Offer | str, dict[str, Any]]:
@@ -132,13 +132,14 @@ class GroupTool(WireTool):
             next="name one of: " + ", ".join(self._offers),
         )
 
-    async def _described(self, offer: Offer) -> dict[str, Any]:
-        return {
-            "status": "ok",
-            "operation": offer.name,
-            "description": describe(offer.definition),
-            "arguments": offer.shown(frozenset(Effect)),
-        }
+
+def _described(offer: Offer) -> dict[str, Any]:
+    return {
+        "status": "ok",
+        "operation": offer.name,
+        "description": describe(offer.definition),
+        "arguments": offer.shown(frozenset(Effect)),
+    }
 
 
 def _visible(group: Group, offer: Offer, seen: Offered) -> bool:

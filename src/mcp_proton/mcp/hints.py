@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 from mcp_types import ToolAnnotations
 
 from mcp_proton.domain.effects import DESTRUCTIVE, READING, Effect
+from mcp_proton.services.fields import additions
+from mcp_proton.services.registry import primitive
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from mcp_proton.services.registry import Definition
-
-from mcp_proton.services.fields import additions
-from mcp_proton.services.registry import primitive
 
 
 def hints(effects: Iterable[Effect], *, repeatable: bool) -> ToolAnnotations:

@@ -59,43 +59,38 @@ def answer(model: type[BaseModel]) -> dict[str, Any]:
 
 def _flat(schema: dict[str, Any], *, described: bool = True) -> dict[str, Any]:
     definitions = schema.pop("$defs", {})
-    return dict(_plain(schema, definitions, described))
+    return _plain(schema, definitions, described)
 
 
-def _plain(schema: Any, definitions: Mapping[str, Any], described: bool) -> Any:
-    if isinstance(schema, list):
-        return [_plain(one, definitions, described) for one in schema]
-    if not isinstance(schema, dict):
-        return schema
+def _plain(schema: dict[str, Any], definitions: Mapping[str, Any], described: bool) -> dict[str, Any]:
     if "$ref" in schema:
         target = definitions[schema["$ref"].rpartition("/")[2]]
-        return _plain(
-            {**target, **{key: value for key, value in schema.items() if key != "$ref"}}, definitions, described
-        )
+        return _plain({**target, **_but(schema, "$ref")}, definitions, described)
     if "anyOf" in schema:
         return _plain(_without_null(schema), definitions, described)
-    plain: dict[str, Any] = {}
-    for key, value in schema.items():
-        if key == "properties":
-            plain[key] = {name: _plain(kind, definitions, described) for name, kind in value.items()}
-        elif key == "default":
-            if value not in (None, False, "", [], {}):
-                plain[key] = value
-        elif key == "items":
-            plain[key] = {
-                name: kind for name, kind in _plain(value, definitions, described).items() if name != "description"
-            }
-        elif key in _NOISE or (key == "description" and (not described or "properties" in schema)):
-            continue
-        elif key == "required" and not described:
-            continue  # empty fields are left out of answers
-        else:
-            plain[key] = _plain(value, definitions, described)
+    plain = {key: value for key, value in schema.items() if key not in _NOISE and _says(key, value, schema, described)}
+    if "properties" in plain:
+        plain["properties"] = {name: _plain(one, definitions, described) for name, one in plain["properties"].items()}
+    if "items" in plain:
+        plain["items"] = _but(_plain(plain["items"], definitions, described), "description")
     return plain
+
+
+def _says(key: str, value: Any, schema: dict[str, Any], described: bool) -> bool:
+    """Whether a keyword tells a model something. Answers leave out what is empty, so nothing in them is required."""
+    if key == "description":
+        return described and "properties" not in schema
+    if key == "default":
+        return value not in (None, False, "", [], {})
+    return described or key != "required"
+
+
+def _but(schema: dict[str, Any], key: str) -> dict[str, Any]:
+    return {name: value for name, value in schema.items() if name != key}
 
 
 def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
     """Take the one branch that is not null; where there are several, any value will do."""
     branches = [one for one in schema["anyOf"] if one != {"type": "null"}]
-    rest = {key: value for key, value in schema.items() if key != "anyOf"}
+    rest = _but(schema, "anyOf")
     return {**branches[0], **rest} if len(branches) == 1 else rest

@@ -16,7 +16,7 @@ from mcp_proton.services.registry import Definition, primitive
 from . import schemas
 from .arguments import read
 from .calls import submit
-from .hints import base_effects, beyond, hints
+from .hints import beyond, hints
 from .replies import complain, reply
 
 if TYPE_CHECKING:
@@ -116,6 +116,3 @@ async def call(offer: Offer, arguments: dict[str, Any], doorway: Doorway) -> Too
 def describe(definition: Definition) -> str:
     """Return the request's docstring as one paragraph."""
     return " ".join((definition.request.__doc__ or "").split())
-
-
-__all__ = ["Offer", "OperationTool", "WireTool", "base_effects", "call", "describe"]

@@ -8,6 +8,7 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
 import icalendar
+from icalendar.error import BrokenCalendarProperty
 
 from . import charset
 from .characters import line, visible
@@ -133,6 +134,14 @@ def _event(text: str) -> Event | None:
     )
 
 
+def _attribute(value: Any, name: str) -> Any:
+    """Return what a property holds; one that could not be parsed holds nothing but its text."""
+    try:
+        return getattr(value, name, None)
+    except BrokenCalendarProperty:
+        return None
+
+
 def _first(value: Any) -> Any:
     return value[0] if isinstance(value, list) and value else value
 
@@ -148,8 +157,8 @@ def _long_text(value: Any) -> str:
 def _moment(value: Any) -> str:
     """Write a date or time with the zone its sender named; one that cannot be read stands as it was written."""
     value = _first(value)
-    moment = getattr(value, "dt", None)
-    zone = str(getattr(value, "params", {}).get("TZID", "")) if value is not None else ""
+    moment = _attribute(value, "dt")
+    zone = str((_attribute(value, "params") or {}).get("TZID", ""))
     if isinstance(moment, datetime):
         said = moment.strftime("%Y-%m-%d %H:%M")
         utc = moment.tzinfo is not None and not zone
@@ -160,7 +169,7 @@ def _moment(value: Any) -> str:
 
 
 def _duration(value: Any) -> str:
-    length = getattr(_first(value), "dt", None)
+    length = _attribute(_first(value), "dt")
     return f"after {length}" if length is not None else ""
 
 
@@ -170,7 +179,7 @@ def _person(value: Any) -> str:
         return ""
     email = line(str(value))
     email = email[7:] if email.lower().startswith("mailto:") else email
-    said = getattr(value, "params", {})
+    said = _attribute(value, "params") or {}
     name = line(str(said.get("CN", "")))[:200]
     answer = line(str(said.get("PARTSTAT", ""))).lower()[:20]
     shown = f"{name} <{email[:320]}>" if name else email[:320]

@@ -141,14 +141,23 @@ def _guess(octets: bytes, name: str | None, *, undeclared: bool, complete: bool)
     if text is not None:
         return Decoded(whole(text.removeprefix("\ufeff")), frozenset() if undeclared else guessed)
     if name or len(octets) > SAMPLE:
-        loose = codecs.getincrementaldecoder(name or "utf-8")("replace").decode(octets, final=complete)
-        if loose.count("\ufffd") * 100 <= len(loose):
+        loose = _loosely(octets, name or "utf-8")
+        if loose and loose.count("\ufffd") * 100 <= len(loose):
+            loose = loose if complete else loose.removesuffix("\ufffd")
             return Decoded(whole(loose.removeprefix("\ufeff")), frozenset({Notice.CHARACTERS_REPLACED}))
     likely = codec_name(_likely(octets)) or "cp1252"
     text = _strictly(octets, likely, complete=complete)
     if text is not None:
         return Decoded(whole(text), guessed)
-    return Decoded(whole(octets.decode(likely, "replace")), guessed | {Notice.CHARACTERS_REPLACED})
+    return Decoded(whole(_loosely(octets, likely)), guessed | {Notice.CHARACTERS_REPLACED})
+
+
+def _loosely(octets: bytes, name: str) -> str:
+    """Decode with U+FFFD for what does not fit. Some codecs refuse even so; ASCII with replacements never does."""
+    try:
+        return octets.decode(name, "replace")
+    except (UnicodeError, ValueError, OverflowError):
+        return octets.decode("ascii", "replace")
 
 
 def _likely(octets: bytes) -> str | None:

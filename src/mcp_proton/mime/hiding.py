@@ -24,7 +24,8 @@ NO_CONTENT = names(
 
 _REMOTE = re.compile(r"\s*(?:https?:)?//", re.IGNORECASE)
 _REMOTE_STYLE = re.compile(r"(?:url\(\s*[\"']?\s*|@import\s+[\"']?)(?:https?:)?//", re.IGNORECASE)
-_LOADING = ("src", "background", "poster", "srcset", "data", "lowsrc", "dynsrc")
+_LOADING = names("src background poster srcset data lowsrc dynsrc")
+REMEMBERED = 1_000
 _MARKUP = re.compile(r"<[^>]{0,2000}>|\[(?:end)?if[^\]]{0,80}\]|<!|[^\w]+")
 _OFF = re.compile(r"scale[xy]?\(\s*0+(?:\.0+)?\s*[,)]|translate[xy]?\(\s*-\d{3,}")
 _CLIPPED = re.compile(
@@ -69,6 +70,7 @@ class _Walk:
         self.elements: list[css.Element] = []
         self.styles: list[_Style] = [_Style()]
         self.given: list[str] = []
+        self.known: dict[str, css.Declarations] = {}
         self.unseen = 0
         self.hidden = 0
         self.in_style = False
@@ -103,7 +105,11 @@ class _Walk:
         )
         said = self.sheet.of(element, self.elements)
         if "style" in event.attributes:
-            said = css.overlaid(said, css.declarations(event.attributes["style"]))
+            said = (
+                css.overlaid(said, self._declared(event.attributes["style"]))
+                if said
+                else self._declared(event.attributes["style"])
+            )
         if _is_hidden(event, said):
             self.unseen = self.hidden = 1
             return False
@@ -111,6 +117,15 @@ class _Walk:
         self.styles.append(_inherited(self.styles[-1], event, said))
         self.given.append(event.name)
         return True
+
+    def _declared(self, style: str) -> css.Declarations:
+        """Read an inline style; the same few come again and again."""
+        found = self.known.get(style)
+        if found is None:
+            found = css.declarations(style)
+            if len(self.known) < REMEMBERED:
+                self.known[style] = found
+        return found
 
     def end(self) -> bool:
         """Close the innermost element."""
@@ -140,7 +155,9 @@ class _Walk:
 
     def _look_for_remote(self, event: Start) -> None:
         said = event.attributes
-        loads = any(_REMOTE.match(said.get(name, "")) for name in _LOADING) or (
+        if not said:
+            return
+        loads = any(_REMOTE.match(said[name]) for name in said.keys() & _LOADING) or (
             event.name == "link" and _REMOTE.match(said.get("href", ""))
         )
         if loads or ("style" in said and _REMOTE_STYLE.search(said["style"])):

@@ -82,7 +82,7 @@ def safe(source: str, *, limit: int = DEFAULT.html) -> str:
             case Text(text):
                 written.append(escaping.escape(text, quote=False))
     cleaned = nh3.clean(
-        "".join(written),
+        visible("".join(written)).text,
         tags=set(_TAGS),
         attributes=_ATTRIBUTES,
         attribute_filter=_kept,

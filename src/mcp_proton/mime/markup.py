@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 DEPTH = 500
-ELEMENTS = 50_000
+ELEMENTS = 30_000
 
 
 def names(text: str) -> frozenset[str]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from mcp_proton.domain.effects import DESTRUCTIVE, Effect
 from mcp_proton.domain.limits import Limit
+from mcp_proton.domain.mail import VIEWS
 
 from .boundaries import ON_EXISTING_MAIL, Fence, closed_folders
 from .breaches import AccountOutside, Breach, UsedUp
@@ -35,7 +36,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from mcp_proton.domain.caller import Caller
-    from mcp_proton.domain.plan import Impact, Plan
+    from mcp_proton.domain.mail import VIEWS
+from mcp_proton.domain.plan import Impact, Plan
 
 Usage = Mapping[Limit, int]
 """How much of each limit is used already; a limit that is missing counts as unused."""
@@ -89,7 +91,8 @@ def judge(policy: Policy, caller: Caller, impact: Impact, now: datetime) -> Reas
     speaking = policy.speaking(caller.name, effect, impact.scope, now)
     if not any(rule.baseline for rule in speaking):
         return NotChosen(caller.name)
-    return RuleSays(impact, caller.name, _winner([*leading(speaking), *_anywhere(policy, caller.name, impact, now)]))
+    hidden = _elsewhere(policy, caller.name, impact, now) if _shows_other_places(impact, speaking) else ()
+    return RuleSays(impact, caller.name, _winner([*leading(speaking), *hidden]))
 
 
 def leading(speaking: list[Rule]) -> list[Rule]:
@@ -101,13 +104,19 @@ def _winner(candidates: list[Rule]) -> Rule:
     return max(candidates, key=lambda rule: (rule.verdict, rule.rank, rule.source))
 
 
-def _anywhere(policy: Policy, client: str, impact: Impact, now: datetime) -> Iterator[Rule]:
-    """Yield the mailbox rules an impact could fall under that touches mail without saying in which mailbox.
+def _shows_other_places(impact: Impact, speaking: list[Rule]) -> bool:
+    """Whether an impact may fall on mail of mailboxes it does not name.
 
-    INVARIANT: leaving the mailbox out of a plan never gets around a rule about a mailbox.
+    INVARIANT: neither leaving the mailbox out of a plan nor looking through a view (All Mail, Starred, a label) gets
+    around a rule about a mailbox. Only a rule of the owner's about the view itself does.
     """
-    if impact.scope.mailbox is not None or impact.effect not in ON_EXISTING_MAIL:
-        return
+    if impact.scope.mailbox is None:
+        return impact.effect in ON_EXISTING_MAIL
+    return impact.scope.role in VIEWS and all(rule.place is None for rule in speaking)
+
+
+def _elsewhere(policy: Policy, client: str, impact: Impact, now: datetime) -> Iterator[Rule]:
+    """Yield the mailbox rules that such an impact could fall under."""
     for rule in policy.about(impact.effect):
         if (
             rule.place is not None

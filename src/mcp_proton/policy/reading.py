@@ -128,7 +128,7 @@ Count = Annotated[StrictInt, Field(ge=0)]
 
 
 class _Closed(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, defer_build=True)
 
 
 class RuleTable(_Closed):

@@ -10,14 +10,15 @@ from .fields import Mark
 
 DEFAULT_TOKENS = 2000
 MOST_TOKENS = 10000
+_CHARACTERS_A_TOKEN = 3.3
 
 MaxTokens = Annotated[int, Field(ge=200, le=MOST_TOKENS), Mark.TOKEN]
 
 
 def tokens(text: str) -> int:
     """Estimate o200k tokens, never much too low: ASCII at 3.3 characters a token, anything else at one a character."""
-    wide = sum(character > "\x7f" for character in text)
-    return int((len(text) - wide) / 3.3 + wide) + 1
+    plain = len(text.encode("ascii", "ignore"))
+    return int(plain / _CHARACTERS_A_TOKEN + len(text) - plain) + 1
 
 
 def cut(text: str, budget: int, start: int = 0) -> tuple[str, int | None]:
@@ -25,8 +26,8 @@ def cut(text: str, budget: int, start: int = 0) -> tuple[str, int | None]:
 
     Prefers to end at a line, then at a blank, when one is near.
     """
-    rest = text[start:]
-    if tokens(rest) <= budget:
+    rest = text[start : start + int(budget * _CHARACTERS_A_TOKEN) + 2]
+    if start + len(rest) >= len(text) and tokens(rest) <= budget:
         return rest, None
     low, high = 1, len(rest)
     while low < high:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from pathlib import Path
 
 from mcp_proton.domain.context import Context
@@ -48,7 +49,7 @@ async def scoped(request: Request, effects: frozenset[Effect], ctx: Context) -> 
             case Mark.RECIPIENT:
                 recipients.extend(values)
             case Mark.PATH:
-                paths.extend(values)
+                paths.extend(Path(os.path.realpath(Path(one).expanduser())) for one in values)
     scopes = {_scope(await ctx.mailbox_of(handle)) for handle in handles}
     if references:
         holder = ctx.account(account)

@@ -39,7 +39,7 @@ from .fields import when
 MOST_TERMS = 40
 MOST_DEPTH = 12
 _TOKEN = re.compile(
-    r'\s*(?:(?P<mark>[()-])|(?P<name>[A-Za-z][A-Za-z-]*):(?=\S)|"(?P<quoted>[^"]*)"|(?P<word>[^\s()"]+))'
+    r'\s*(?:(?P<mark>[()-])|(?P<name>[A-Za-z][A-Za-z-]*):(?=\S|\Z)|"(?P<quoted>[^"]*)"|(?P<word>[^\s()"]+))'
 )
 _SIZE = re.compile(r"(\d{1,12})\s*([kKmMgG]?)[bB]?")
 _UNITS = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3}
@@ -156,10 +156,12 @@ class _Parser:
         return Contains(Field.TEXT, token.text)
 
     def _named(self, name: str) -> Query:
+        term = self._terms.get(name.lower())
+        if term is None and self._peek() is None:
+            return Contains(Field.TEXT, f"{name}:")
         value = self._next()
         if value.kind not in ("word", "quoted") or (value.kind == "word" and value.text in ("OR", "AND", "NOT")):
             raise _nonsense(f"`{name}:` needs a value")
-        term = self._terms.get(name.lower())
         if term is None:
             return Contains(Field.TEXT, f"{name}:{value.text}")
         return term(name.lower(), value.text)

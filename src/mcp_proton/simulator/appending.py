@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from mcp_proton.simulator import labels as ids
 from mcp_proton.simulator.account_message import composed
+from mcp_proton.simulator.address_faults import fault_text
 from mcp_proton.simulator.addresses import AddressError, parse_addresses
 from mcp_proton.simulator.answers import TRY_CREATE, Misuse, Refusal
 from mcp_proton.simulator.api import ApiError
@@ -220,8 +221,9 @@ def _gate(literal: bytes) -> None:
         _require(headers, field)
     try:
         count = len(parse_addresses(str(headers["From"])))
-    except AddressError as error:
-        raise Misuse(f"invalid rfc5322 message: failed to parse From header: {error}") from None
+    except AddressError:
+        text = fault_text(str(headers["From"]))
+        raise Misuse(f"invalid rfc5322 message: failed to parse From header: {text}") from None
     if count > 1:
         _require(headers, "Sender")
 
@@ -235,11 +237,13 @@ def _require(headers: Headers, field: str) -> None:
 def _check_recipients(literal: bytes) -> None:
     headers = _headers(literal)
     for field in ("To", "Cc", "Bcc"):
+        value = str(headers[field] or "")
         try:
-            parse_addresses(str(headers[field] or ""))
-        except AddressError as error:
+            parse_addresses(value)
+        except AddressError:
             raise Refusal(
-                f"failed to retrieve addresses from literal:failed to parse addresses for '{field}': {error}"
+                "failed to retrieve addresses from literal:"
+                f"failed to parse addresses for '{field}': {fault_text(value)}"
             ) from None
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mcp_proton.simulator.search_keys import Key
@@ -53,7 +53,6 @@ class Command:
     words: tuple[str, ...] = ()
     key: Key | None = None
     literal: bytes = b""
-    extra: dict[str, Any] = field(default_factory=dict)
 
     @property
     def verb(self) -> str:

@@ -148,7 +148,7 @@ class Follower:
         """A new served message for one of the account's."""
         gluon_id = str(uuid.UUID(int=self._random.getrandbits(128), version=4))
         flags = server_flags(message)
-        return ServedMessage(message.id, gluon_id, flags, message.time, _Builder(message, self._account), self._shelf)
+        return ServedMessage(message.id, gluon_id, flags, message.time, _Builder(message), self._shelf)
 
     def _learn(self, message: Message) -> None:
         served = self.served(message)
@@ -171,11 +171,10 @@ class Follower:
 class _Builder:
     """Builds the literal of one message; small, because there is one for every message."""
 
-    __slots__ = ("_account", "_message")
+    __slots__ = ("_message",)
 
-    def __init__(self, message: Message, account: Account) -> None:
+    def __init__(self, message: Message) -> None:
         self._message = message
-        self._account = account
 
     def __call__(self, gluon_id: str) -> bytes:
         message = self._message

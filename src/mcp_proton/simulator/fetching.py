@@ -12,6 +12,8 @@ from mcp_proton.simulator.selection import flag_list
 from mcp_proton.simulator.updates import SEEN, FlagChange, with_flags
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from mcp_proton.simulator.commands import Command, FetchItem
     from mcp_proton.simulator.selection import Selection
     from mcp_proton.simulator.served import ServedMessage
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
 _WITHOUT_LITERAL = frozenset({"FLAGS", "UID", "INTERNALDATE", "RFC822.SIZE", "ENVELOPE", "BODYSTRUCTURE"})
 _STORE_PATH = "/home/user/.local/share/protonmail/bridge-v3/gluon/backend/store"
+_AT_ONCE = 8
 # After so many messages other sessions get their turn.
 _TURN = 64
 _ONLY_SEEN = frozenset({SEEN})
@@ -29,7 +32,8 @@ async def fetch(session: Session, command: Command) -> None:
     selection = session.selected()
     marks = any(not item.peek for item in command.items) and not selection.read_only
     newly_seen: list[ServedMessage] = []
-    for count, position in enumerate(sets.positions(selection, command.numbers, by_uid=command.by_uid), 1):
+    positions = sets.positions(selection, command.numbers, by_uid=command.by_uid)
+    for count, position in enumerate(_in_bridges_order(session, command, positions), 1):
         message = selection.entries[position].message
         if any(_needs_literal(item) for item in command.items):
             await load(session, message)
@@ -41,6 +45,12 @@ async def fetch(session: Session, command: Command) -> None:
         if count % _TURN == 0:
             await asyncio.sleep(0)
     await _mark_seen(session, selection, newly_seen)
+
+
+def _in_bridges_order(session: Session, command: Command, positions: list[int]) -> Iterable[int]:
+    """Bridge answers in parallel for two messages with literals, or more than four without."""
+    few = 1 if any(_needs_literal(item) for item in command.items) else 4
+    return positions if len(positions) <= few else session.simulator.any_order(positions, _AT_ONCE)
 
 
 async def load(session: Session, message: ServedMessage) -> None:

@@ -78,12 +78,15 @@ class Line:
         """Give back what belongs to a later step."""
         self.heard[:0] = data
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Drop the connection."""
+        self.session.close()
+        self._writer.close()
         if self._pump is not None:
             self._pump.cancel()
-        self._writer.close()
-        self.session.close()
+            await asyncio.gather(self._pump, return_exceptions=True)
+        with contextlib.suppress(ConnectionError, ssl.SSLError):
+            await self._writer.wait_closed()
 
 
 def _any_certificate() -> ssl.SSLContext:

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from mcp_proton.simulator.store import LocalView, Mailbox
 
 
+_ANYWHERE = 10_000
+
+
 def _found(session: Session, path: str) -> Mailbox:
     mailbox = session.view.by_path(path)
     if mailbox is None:
@@ -38,7 +41,7 @@ async def list_mailboxes(session: Session, command: Command) -> None:
         return
     matches = names.pattern(command.other, command.mailbox).fullmatch
     lines = _subscribed(session.view, command.mailbox) if command.name == "LSUB" else _all(session.view)
-    for path, attributes in sorted(lines):
+    for path, attributes in session.simulator.any_order(sorted(lines), _ANYWHERE):
         if matches(path) and not _is_hidden(session, path):
             shown = " ".join(sorted(attributes))
             line = f'* {command.name} ({shown}) "/" {names.quoted(names.encode(path))}'

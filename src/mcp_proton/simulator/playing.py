@@ -70,10 +70,12 @@ class Player:
             self._name_messages()
             for step in self._recorded.steps:
                 self._step = step.number
-                await self._do(step)
+                try:
+                    await self._do(step)
+                except (LookupError, ValueError, TypeError, AttributeError, OSError) as error:
+                    self._differs("this step can't be replayed", sorted(step.content), repr(error))
             for line in self._lines.values():
-                line.close()
-            await settle(self._simulator, [])
+                await line.close()
         return self._found
 
     def _differs(self, what: str, expected: object, got: object) -> None:
@@ -111,12 +113,14 @@ class Player:
             "events": self._simulator.release_events,
             "mode": self._simulator.switch_mode,
             "api fails": self._happenings.api_fails,
-            "close": lambda letter: self._lines.pop(letter).close(),
         }
         known = next((key for key in plain if key in step), None)
         if known is not None:
             plain[known](step[known])
             self._name_messages()
+        elif "close" in step:
+            if step["close"] in self._lines:
+                await self._lines.pop(step["close"]).close()
         elif "bridge" in step:
             await self._happenings.bridge(step["bridge"])
         elif "bridge restarts" in step:
@@ -140,6 +144,8 @@ class Player:
         self._compare(step["got"], got)
 
     async def _connect(self, letter: str, *, tls: bool) -> list[str]:
+        if letter in self._lines:
+            await self._lines.pop(letter).close()
         line = Line(letter, self._logins.get(self._opened) or self._recorded.users[0].addresses[0])
         self._opened += 1
         got = await line.open(self._simulator, tls=tls)
@@ -160,7 +166,7 @@ class Player:
         if "literal" in step:
             await self._send_literal(line, step)
         elif "raw" in step:
-            line.send(self._names.fill(recordings.expand_runs(str(step["raw"]))).encode("latin-1"))
+            line.send(_encoded(self._names.fill(recordings.expand_runs(str(step["raw"])))))
         elif step.get("send"):
             line.send_command(self._names.fill(str(step["send"])).encode(), _tag_number(line.letter, step["got"] or []))
         await self._hear(line, step)

@@ -10,7 +10,8 @@ if TYPE_CHECKING:
 
 MAX_LITERAL = 30 * 1024 * 1024
 _CR, _LF = 0x0D, 0x0A
-_SPECIALS = frozenset(b'(){ %*"\\')
+# Bridge lets no atom hold an opening bracket, which RFC 3501 would.
+_SPECIALS = frozenset(b'(){ %*"\\[')
 _ATOM = frozenset(range(0x21, 0x7F)) - _SPECIALS - frozenset(b"]")
 ASTRING = _ATOM | frozenset(b"]")
 TAG = ASTRING - frozenset(b"+")

@@ -39,7 +39,10 @@ def flag_list(flags: frozenset[str]) -> str:
 
 
 class Selection:
-    """A session's list of one mailbox; positions count from 0, sequence numbers from 1."""
+    """A session's list of one mailbox; positions count from 0, sequence numbers from 1.
+
+    `recent_count` says how many messages are \\Recent in this session.
+    """
 
     def __init__(self, mailbox: Mailbox, *, read_only: bool) -> None:
         self.mailbox = mailbox
@@ -49,6 +52,7 @@ class Selection:
         self.pending: list[Update] = []
         self._leaving: dict[ServedMessage, Entry] = {}
         self.flags: list[frozenset[str]] = self._all_flags()
+        self.recent_count = sum(RECENT in flags for flags in self.flags)
 
     def _all_flags(self) -> list[frozenset[str]]:
         made: dict[tuple[frozenset[str], bool, bool], frozenset[str]] = {}
@@ -62,11 +66,6 @@ class Selection:
             if not self.read_only:
                 entry.recent = False
         return flags
-
-    @property
-    def recent_count(self) -> int:
-        """How many messages are \\Recent in this session."""
-        return sum(RECENT in flags for flags in self.flags)
 
     @property
     def first_unseen(self) -> int | None:
@@ -147,17 +146,18 @@ class Selection:
         self.entries.append(entry)
         self.uids.append(entry.uid)
         self.flags.append(_shown(update.flags, entry.deleted, entry.recent))
+        self.recent_count += entry.recent
         # Whoever is told first has it, even after EXAMINE.
         entry.recent = False
         told = [Told("EXISTS", len(self.entries))]
-        recent = self.recent_count
-        return [*told, Told("RECENT", recent)] if recent else told
+        return [*told, Told("RECENT", self.recent_count)] if self.recent_count else told
 
     def _remove(self, update: Vanished) -> list[Told]:
         self._leaving.pop(update.message, None)
         position = self.position_of_uid(update.entry.uid)
         if position is None:
             return []
+        self.recent_count -= RECENT in self.flags[position]
         del self.entries[position], self.uids[position], self.flags[position]
         return [Told("EXPUNGE", position + 1)]
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import random
-from typing import TYPE_CHECKING
+from itertools import islice
+from typing import TYPE_CHECKING, TypeVar
 from zoneinfo import ZoneInfo
 
 from mcp_proton.simulator.account import Account
@@ -24,13 +25,14 @@ from mcp_proton.simulator.users import BridgeUser
 
 if TYPE_CHECKING:
     import datetime as dt
-    from collections.abc import Callable, Coroutine, Iterable
+    from collections.abc import Callable, Coroutine, Iterable, Iterator
     from types import TracebackType
 
     from mcp_proton.simulator.account import Message, Model
     from mcp_proton.simulator.store import Mailbox
     from mcp_proton.simulator.users import AddressMode, Tree
 
+T = TypeVar("T")
 LOOPBACK = "127.0.0.1"
 DEFAULT_ADDRESS = "alice@proton.local"
 
@@ -76,6 +78,7 @@ class Simulator:
         self.tls_context = self._certificate.server_context()
         self._shelf = Shelf()
         self._random = random.Random(seed)  # noqa: S311 - passwords and ids of a simulation
+        self._disorder = random.Random(seed)  # noqa: S311 - an order
         self._port = port
         self._last_uidvalidity = 0
         self._failed_logins = 0
@@ -85,6 +88,7 @@ class Simulator:
         self._is_synced = complete_first_sync and first_sync is None
         self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
+        self._serving: set[asyncio.Task[None]] = set()
         self._status_hook: Callable[[Mailbox], None] | None = None
         self.users: list[BridgeUser] = []
         default = GivenUser("alice", [DEFAULT_ADDRESS], messages=list(messages))
@@ -156,10 +160,10 @@ class Simulator:
 
     async def stop(self) -> None:
         """Close everything."""
-        for task in self._tasks:
-            task.cancel()
         await self.close_port()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        for task in [*self._tasks, *self._serving]:
+            task.cancel()
+        await asyncio.gather(*self._tasks, *self._serving, return_exceptions=True)
 
     async def listen(self) -> None:
         """Open the IMAP port (the same one again after it was closed)."""
@@ -191,8 +195,15 @@ class Simulator:
         self._session_count += 1
         session = Session(self, reader, writer, self._session_count)
         self.sessions.add(session)
+        task = asyncio.current_task()
+        if task is not None:
+            self._serving.add(task)
+            task.add_done_callback(self._serving.discard)
         try:
             await session.run()
+        except asyncio.CancelledError:
+            # Only `stop` cancels, and asyncio's streams would log it as an error.
+            session.close()
         finally:
             self.sessions.discard(session)
 
@@ -318,7 +329,12 @@ class Simulator:
     async def _event_loop(self, shortest: float, longest: float) -> None:
         while True:
             await self.clock.sleep(self._random.uniform(shortest, longest))
-            self.release_events()
+            for user in self.users:
+                for tree in user.trees.values():
+                    # Events wait for a write that is under way.
+                    async with tree.view.gate.reading():
+                        pass
+                self._poll(user)
 
     async def _sync(self, per_second: float) -> None:
         while any(user.is_syncing for user in self.users):
@@ -364,6 +380,14 @@ class Simulator:
         """The middle of a STATUS."""
         if self._status_hook is not None:
             self._status_hook(mailbox)
+
+    def any_order(self, things: Iterable[T], window: int) -> Iterator[T]:
+        """Things in the disorder of Bridge's answers: each at most a window away from its place."""
+        rest = iter(things)
+        while batch := list(islice(rest, window)):
+            if not self.settings.answers_in_order:
+                self._disorder.shuffle(batch)
+            yield from batch
 
     def _draw_uidvalidity(self) -> int:
         self._last_uidvalidity = max(self._last_uidvalidity + 1, int(self.clock.now()) - UIDVALIDITY_EPOCH)

@@ -14,7 +14,7 @@ from mcp_proton.simulator import labels as ids
 from mcp_proton.simulator.updates import Appeared, FlagChange, Vanished
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterable
+    from collections.abc import AsyncIterator, Callable
 
     from mcp_proton.simulator.labels import Kind
     from mcp_proton.simulator.served import ServedMessage
@@ -129,6 +129,7 @@ class LocalView:
         self.mailboxes = {}
         self.messages = {}
         self.recovered_hashes = set()
+        self.deleted_subscriptions = set()
         for fixed in ids.FIXED:
             self.add_mailbox(fixed.id, fixed.name, fixed.kind, fixed.attributes)
         # Seen in every recording of a first run; the tokens are there after a restart.
@@ -198,7 +199,3 @@ class LocalView:
                 message in mailbox.entries or (mailbox is not origin and watcher.shows(message))
             ):
                 watcher.notify(change if mailbox is origin else change.seen_from_elsewhere())
-
-    def watching(self, mailbox: Mailbox) -> Iterable[Watcher]:
-        """The sessions that have a mailbox selected."""
-        return [watcher for watcher in self.watchers if watcher.selected_mailbox is mailbox]

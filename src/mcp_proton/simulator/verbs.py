@@ -27,13 +27,16 @@ async def _capability(session: Session, _command: Command) -> str:
 
 
 async def _noop(session: Session, _command: Command) -> str:
-    await session.flush(expunges=True)
+    if session.selection is not None:
+        async with session.view.gate.reading():
+            await session.flush(expunges=True)
     return f"OK {_DONE}"
 
 
 async def _check(session: Session, _command: Command) -> str:
     session.selected()
-    await session.flush(expunges=True)
+    async with session.view.gate.reading():
+        await session.flush(expunges=True)
     return "OK CHECK"
 
 

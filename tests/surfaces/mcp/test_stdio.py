@@ -55,7 +55,9 @@ def test_a_modern_client_needs_no_handshake():
     with Process() as server:
         told = server.ask("tools/call", name="messages_list", arguments={"limit": 1}, _meta=_MODERN)["result"]
         assert told["structuredContent"]["status"] == "ok"
-        assert "cache" not in json.dumps(told).lower() or told.get("ttlMs", 0) == 0  # P-86: mail is not for caching
+        for method, params in (("resources/read", {"uri": "mail://personal/mailboxes"}), ("tools/list", {})):
+            kept = server.ask(method, _meta=_MODERN, **params)["result"]
+            assert (kept["ttlMs"], kept["cacheScope"]) == (0, "private")  # P-86: mail is not for caching
         server.close_input()
         assert server.ended(2) == 0
 

@@ -148,12 +148,17 @@ async def test_everyone_waiting_hears_of_the_end_at_once() -> None:
 
 
 async def test_goodbye_from_the_server_ends_what_is_under_way_without_waiting() -> None:
-    async with session_with({b"NOOP": b"* BYE IMAP session state is inconsistent, please re-login.\r\n"}) as (session, _):
+    async with session_with({b"NOOP": b"* BYE IMAP session state is inconsistent, please re-login.\r\n"}) as (
+        session,
+        _,
+    ):
         with pytest.raises(ConnectionLost):
             await session.noop()
 
 
-@pytest.mark.parametrize("ask", [commands.Store(UidSet.of([1]), ["\\Seen"], add=True), commands.Move(UidSet.of([1]), "X")])
+@pytest.mark.parametrize(
+    "ask", [commands.Store(UidSet.of([1]), ["\\Seen"], add=True), commands.Move(UidSet.of([1]), "X")]
+)
 async def test_a_change_whose_answer_was_lost_is_ambiguous(ask: commands.Store | commands.Move) -> None:
     async def hang_up(talk: Talk, tag: bytes, command: bytes) -> None:
         await talk.hang_up()
@@ -233,7 +238,9 @@ async def test_a_literal_is_sent_only_after_the_go_ahead_and_not_at_all_when_ref
 
 
 async def test_news_nobody_asked_for_reach_the_listener_and_the_counts() -> None:
-    async with session_with({b"EXAMINE": mailbox(3), b"NOOP": b"* 5 EXISTS\r\n* 1 EXPUNGE\r\n* 2 FETCH (FLAGS ())\r\n" + OK}) as (
+    async with session_with(
+        {b"EXAMINE": mailbox(3), b"NOOP": b"* 5 EXISTS\r\n* 1 EXPUNGE\r\n* 2 FETCH (FLAGS ())\r\n" + OK}
+    ) as (
         session,
         _,
     ):
@@ -249,7 +256,10 @@ async def test_news_nobody_asked_for_reach_the_listener_and_the_counts() -> None
 
 async def test_a_failed_select_leaves_no_mailbox_open() -> None:
     """Bridge keeps the old mailbox open after a failed SELECT; the RFC says none is. Nothing is read either way."""
-    async with session_with({b"EXAMINE": mailbox(), b'EXAMINE "NOWHERE"': b"@TAG@ NO no such mailbox\r\n"}) as (session, _):
+    async with session_with({b"EXAMINE": mailbox(), b'EXAMINE "NOWHERE"': b"@TAG@ NO no such mailbox\r\n"}) as (
+        session,
+        _,
+    ):
         await session.select("INBOX", read_only=True)
         with pytest.raises(NotFound):
             await session.select("Nowhere", read_only=True)

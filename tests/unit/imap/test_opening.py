@@ -16,7 +16,17 @@ from mcp_proton.imap.errors import ConnectionLost, TimedOut
 from mcp_proton.imap.opening import fetch_certificate, open_session
 from mcp_proton.imap.session import Session
 from tests.servers.certificate import Certificate, issue
-from tests.unit.imap.scripted import BRIDGE, CREDENTIALS, IDENTITY, OK, QUICK, Reply, ScriptedServer, Talk, server_context
+from tests.unit.imap.scripted import (
+    BRIDGE,
+    CREDENTIALS,
+    IDENTITY,
+    OK,
+    QUICK,
+    Reply,
+    ScriptedServer,
+    Talk,
+    server_context,
+)
 
 
 @pytest.fixture(scope="module")
@@ -187,7 +197,9 @@ async def test_where_login_is_disabled_authenticate_is_used() -> None:
 
 async def test_where_login_is_unknown_authenticate_is_tried_next() -> None:
     seen: list[bytes] = []
-    await login_to({b"LOGIN": b"@TAG@ BAD no such command\r\n", b"AUTHENTICATE": authenticate(seen)}, b"IMAP4rev1 AUTH=PLAIN")
+    await login_to(
+        {b"LOGIN": b"@TAG@ BAD no such command\r\n", b"AUTHENTICATE": authenticate(seen)}, b"IMAP4rev1 AUTH=PLAIN"
+    )
     assert len(seen) == 1
 
 

@@ -109,7 +109,9 @@ def test_bridge_quotes_like_go_and_is_understood() -> None:
 
 
 def test_literals_fill_any_string_of_an_envelope() -> None:
-    found = row(b"ENVELOPE ({1} {2} (({3} NIL {1} {1})) NIL NIL NIL NIL NIL NIL {1})", b"d", b"su", b"Ann", b"a", b"h", b"m")
+    found = row(
+        b"ENVELOPE ({1} {2} (({3} NIL {1} {1})) NIL NIL NIL NIL NIL NIL {1})", b"d", b"su", b"Ann", b"a", b"h", b"m"
+    )
     assert found.envelope is not None
     assert (found.envelope.date, found.envelope.subject, found.envelope.message_id) == (b"d", b"su", b"m")
     assert found.envelope.from_ == (Address(b"Ann", b"a", b"h"),)
@@ -159,7 +161,9 @@ def test_a_single_text_in_a_message_is_below_it() -> None:
 
 def test_bridge_shows_a_forwarded_multipart_as_one_of_subtype_rfc822() -> None:
     forwarded = b'(("text" "plain" () NIL NIL NIL 1 1 NIL NIL NIL NIL)("text" "html" () NIL NIL NIL 1 1 NIL NIL NIL NIL) "rfc822" () NIL NIL NIL)'
-    found = row(b'BODYSTRUCTURE (("text" "plain" () NIL NIL NIL 1 1 NIL NIL NIL NIL)' + forwarded + b' "mixed" () NIL NIL NIL)')
+    found = row(
+        b'BODYSTRUCTURE (("text" "plain" () NIL NIL NIL 1 1 NIL NIL NIL NIL)' + forwarded + b' "mixed" () NIL NIL NIL)'
+    )
     top = found.bodystructure
     assert top is not None
     message = top.parts[1]
@@ -169,7 +173,15 @@ def test_bridge_shows_a_forwarded_multipart_as_one_of_subtype_rfc822() -> None:
 
 @pytest.mark.parametrize(
     "structure",
-    [b"()", b"NIL", b'"text"', b"(() ())", b'("mixed" ("boundary" "b") NIL)', b'("text")', b'("a" "b" ("odd") 5 () "x" "n")'],
+    [
+        b"()",
+        b"NIL",
+        b'"text"',
+        b"(() ())",
+        b'("mixed" ("boundary" "b") NIL)',
+        b'("text")',
+        b'("a" "b" ("odd") 5 () "x" "n")',
+    ],
 )
 def test_an_odd_structure_is_never_an_error(structure: bytes) -> None:
     assert row(b"BODYSTRUCTURE " + structure + b" UID 4").uid == 4
@@ -227,7 +239,10 @@ def test_a_broken_response_is_a_violation(text: bytes) -> None:
         (b"* BYE gone", Status("BYE", None, b"gone")),
         (b'* ID ("Name" "gluon" "os" NIL)', ServerId({"name": "gluon"})),
         (b"* ID NIL", ServerId({})),
-        (b'* STATUS "INBOX" (MESSAGES 640 UIDNEXT 705)', MailboxStatus("INBOX", b"INBOX", {"MESSAGES": 640, "UIDNEXT": 705})),
+        (
+            b'* STATUS "INBOX" (MESSAGES 640 UIDNEXT 705)',
+            MailboxStatus("INBOX", b"INBOX", {"MESSAGES": 640, "UIDNEXT": 705}),
+        ),
         (b"* SEARCH", SearchResult(array("I"))),
         (b"* SEARCH 2 84 882 (MODSEQ 917)", SearchResult(array("I", [2, 84, 882]))),
         (b'* ESEARCH (TAG "A1") UID ALL 1:3,5 COUNT 4', ExtendedSearch(b"A1", True, UidSet.parse(b"1:3,5"), 4)),
@@ -266,7 +281,10 @@ def test_a_long_search_answer_is_read_in_slices() -> None:
         (b"[UIDVALIDITY 17] ok", Code("UIDVALIDITY", 17, b"17")),
         (b"[uidnext 4]", Code("UIDNEXT", 4, b"4")),
         (b"[HIGHESTMODSEQ 715194045007]", Code("HIGHESTMODSEQ", 715194045007, b"715194045007")),
-        (b"[PERMANENTFLAGS (\\Seen x]y \\*)] ok", Code("PERMANENTFLAGS", frozenset({"\\Seen", "x]y", "\\*"}), b"(\\Seen x]y \\*)")),
+        (
+            b"[PERMANENTFLAGS (\\Seen x]y \\*)] ok",
+            Code("PERMANENTFLAGS", frozenset({"\\Seen", "x]y", "\\*"}), b"(\\Seen x]y \\*)"),
+        ),
         (b"[CAPABILITY IDLE move]", Code("CAPABILITY", frozenset({"IDLE", "MOVE"}), b"IDLE move")),
         (b"[APPENDUID 38505 3955] done", Code("APPENDUID", AppendUid(38505, UidSet.parse(b"3955")), b"38505 3955")),
         (b"[TRYCREATE] no", Code("TRYCREATE")),

@@ -169,7 +169,8 @@ def test_sections_of_the_standard_are_written(section: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "section", ["0", "1.", "MIME", "TEXT]", "1]\r\nT2 LOGOUT", "HEADER.FIELDS ()", "HEADER.FIELDS (A B)) X", "9999999999"]
+    "section",
+    ["0", "1.", "MIME", "TEXT]", "1]\r\nT2 LOGOUT", "HEADER.FIELDS ()", "HEADER.FIELDS (A B)) X", "9999999999"],
 )
 def test_a_section_cannot_carry_anything_else(section: str) -> None:
     for build in (lambda: Items(sections=(section,)), lambda: FetchRange(1, section, 0, 1)):
@@ -185,7 +186,10 @@ def test_a_range_is_checked(start: int, length: int) -> None:
 
 def test_search_brings_its_charset_only_when_needed() -> None:
     assert chunks(b"T", commands.Search([Atom("SUBJECT"), "a"]).line, 0) == [b'T UID SEARCH SUBJECT "a"\r\n']
-    assert chunks(b"T", commands.Search([[Atom("SUBJECT"), "ü"]]).line, 0)[0] == b"T UID SEARCH CHARSET UTF-8 (SUBJECT {2}\r\n"
+    assert (
+        chunks(b"T", commands.Search([[Atom("SUBJECT"), "ü"]]).line, 0)[0]
+        == b"T UID SEARCH CHARSET UTF-8 (SUBJECT {2}\r\n"
+    )
     assert chunks(b"T", commands.Search([], extended=True).line, 0) == [b"T UID SEARCH RETURN (ALL) ALL\r\n"]
 
 

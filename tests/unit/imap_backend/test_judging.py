@@ -24,8 +24,10 @@ from mcp_proton.domain.query import (
     fold,
     matches,
 )
+from mcp_proton.imap import headlines
+from mcp_proton.imap.headlines import KEPT, Columns
 from mcp_proton.imap.judging import Judge, bits
-from mcp_proton.imap.summaries import KEPT, LONGEST_TEXT, Block, Book, Library, Summary
+from mcp_proton.imap.summaries import LONGEST_TEXT, Block, Book, Library
 from mcp_proton.imap.uids import UidSet
 
 WORDS = st.text(alphabet="aAb ßÜüﬁ\n\t", max_size=6)
@@ -55,6 +57,7 @@ MESSAGES = st.lists(
         st.integers(1, 5),
         st.sets(st.sampled_from(["seen", "flagged"])),
         st.sampled_from(["<a>", "<A>", "<ab>", ""]),
+        st.sampled_from(["<a>", "<b>", ""]),
     ),
     max_size=8,
 )
@@ -66,42 +69,56 @@ def test_a_block_is_judged_as_each_of_its_messages_is(query: Query, messages: li
     flagged: dict[str, set[int]] = {"seen": set(), "flagged": set()}
     expected = []
     rows = []
-    for uid, (texts, received, size, flags, message_id) in enumerate(messages, 1):
+    for uid, (texts, received, size, flags, message_id, reply) in enumerate(messages, 1):
         for flag in flags:
             flagged[flag].add(uid)
-        folded = tuple(fold(texts[one]).encode() for one in KEPT)
-        rows.append(Summary(uid, int(received.timestamp()), size, folded, message_id.encode()))  # type: ignore[arg-type]
-        expected.append(
-            matches(query, Candidate(dict(texts), None, received, size, frozenset(flags), None, message_id))
+        rows.append(
+            (uid, int(received.timestamp()), size, [fold(texts[one]).encode() for one in KEPT], message_id, reply)
         )
-    block.add(rows)
+        expected.append(
+            matches(query, Candidate(dict(texts), None, received, size, frozenset(flags), None, message_id, reply))
+        )
+    block.add(columns(rows))
     certain, possible = Judge(query, flagged).of(block)
     assert [row in bits(certain) for row in range(len(rows))] == [answer is True for answer in expected]
     assert [row in bits(possible) for row in range(len(rows))] == [answer is not False for answer in expected]
 
 
-def summary(uid: int, subject: bytes, size: int = 1) -> Summary:
-    return Summary(uid, 1, size, (subject, b"", b"", b"", b""), b"<m>")
+def columns(rows: list) -> Columns:  # type: ignore[type-arg]
+    made = headlines.nothing()
+    for uid, date, size, texts, message_id, reply in rows:
+        made.uids.append(uid)
+        made.dates.append(date)
+        made.sizes.append(size)
+        for column, text in zip(made.texts, texts, strict=True):
+            column.append(text)
+        made.message_ids.append(message_id.encode())
+        made.replies.append(reply.encode())
+    return made
+
+
+def summaries(*subjects: tuple[int, bytes]) -> Columns:
+    return columns([(uid, 1, 1, [subject, b"", b"", b"", b""], "<m>", "") for uid, subject in subjects])
 
 
 def test_a_text_too_long_to_keep_is_never_ruled_out() -> None:
     block = Block()
-    block.add([summary(1, b"x" * LONGEST_TEXT + b"needle"), summary(2, b"short")])
+    block.add(summaries((1, b"x" * LONGEST_TEXT + b"needle"), (2, b"short")))
     certain, possible = Judge(Contains(Field.SUBJECT, "needle"), {}).of(block)
     assert (certain, possible) == (0, 1)
 
 
 def test_an_undated_or_huge_message_is_not_ruled_out_by_date_or_size() -> None:
     block = Block()
-    block.add([Summary(1, 0, 2**33, (b"",) * 5, b"")])  # type: ignore[arg-type]
+    block.add(columns([(1, 0, 2**32 - 1, [b""] * 5, "", "")]))
     assert Judge(Received(since=DAY), {}).of(block) == (0, 1)
     assert Judge(Size(larger=2**34), {}).of(block) == (0, 1)
 
 
 def test_a_book_asks_only_for_what_it_was_not_told_yet() -> None:
     book = Book(1)
-    book.add([summary(3, b"a"), summary(5, b"b")], UidSet.window(1, 9))
-    book.add([summary(3, b"again")], UidSet.window(3, 3))
+    book.add(summaries((3, b"a"), (5, b"b")), UidSet.window(1, 9))
+    book.add(summaries((3, b"again")), UidSet.window(3, 3))
     assert book.unknown([1, 3, 9, 10, 12]) == [10, 12]
     assert len(book) == 2
 
@@ -109,8 +126,8 @@ def test_a_book_asks_only_for_what_it_was_not_told_yet() -> None:
 def test_the_memory_of_headers_is_bounded_and_lets_the_longest_unused_go() -> None:
     library = Library(room=200_000)
     for tag in ("first", "second", "third"):
-        rows = [summary(uid, b"s" * 100) for uid in range(1, 600)]
-        library.book(tag, 1).add(rows, UidSet.window(1, 600))
+        rows = [(uid, b"s" * 100) for uid in range(1, 600)]
+        library.book(tag, 1).add(summaries(*rows), UidSet.window(1, 600))
         library.shrink()
     assert library.octets <= library.room
     assert len(library.book("third", 1)) == 599
@@ -119,5 +136,5 @@ def test_the_memory_of_headers_is_bounded_and_lets_the_longest_unused_go() -> No
 
 def test_a_rebuilt_mailbox_is_remembered_anew() -> None:
     library = Library()
-    library.book("tag", 1).add([summary(1, b"old")], UidSet.window(1, 1))
+    library.book("tag", 1).add(summaries((1, b"old")), UidSet.window(1, 1))
     assert len(library.book("tag", 2)) == 0

@@ -11,7 +11,9 @@ def octets(text: str | bytes) -> bytes:
     return text if isinstance(text, bytes) else text.encode()
 
 
-def letter(*fields: str | bytes, content_type: str = "text/plain; charset=utf-8", body: str | bytes = "hello body\r\n") -> bytes:
+def letter(
+    *fields: str | bytes, content_type: str = "text/plain; charset=utf-8", body: str | bytes = "hello body\r\n"
+) -> bytes:
     """A message with the usual fields, each replaced by a given one of its name."""
     given = [octets(one) for one in fields]
     usual = {
@@ -26,7 +28,9 @@ def letter(*fields: str | bytes, content_type: str = "text/plain; charset=utf-8"
     return b"\r\n".join([*usual.values(), *given]) + b"\r\n\r\n" + octets(body)
 
 
-def several(*parts: bytes, subtype: str = "mixed", boundary: str = "BB", closed: bool = True, parameters: str = "") -> bytes:
+def several(
+    *parts: bytes, subtype: str = "mixed", boundary: str = "BB", closed: bool = True, parameters: str = ""
+) -> bytes:
     """A multipart message of these parts."""
     line = b"--" + boundary.encode()
     body = b"".join(line + b"\r\n" + part + b"\r\n" for part in parts) + (line + b"--\r\n" if closed else b"")

@@ -13,7 +13,12 @@ from .letters import b64, letter
 
 BODIES: dict[str, tuple[str, bytes, str, set[str]]] = {
     "none declared, utf-8": ("text/plain", "Grüße".encode(), "Grüße", set()),
-    "utf-8 declared, latin-1 sent": ("text/plain; charset=utf-8", "hello Grüße".encode("latin-1"), "hello Grüße", {"charset_guessed"}),
+    "utf-8 declared, latin-1 sent": (
+        "text/plain; charset=utf-8",
+        "hello Grüße".encode("latin-1"),
+        "hello Grüße",
+        {"charset_guessed"},
+    ),
     "us-ascii declared, utf-8 sent": ("text/plain; charset=us-ascii", "Grüße".encode(), "Grüße", set()),
     "unknown": ("text/plain; charset=x-foo", "Grüße".encode(), "Grüße", {"charset_guessed"}),
     "junk behind it": ('text/plain; charset="utf-8;', "Grüße".encode(), "Grüße", set()),
@@ -26,10 +31,25 @@ BODIES: dict[str, tuple[str, bytes, str, set[str]]] = {
     "latin-1 declared, utf-8 sent": ("text/plain; charset=iso-8859-1", "Grüße".encode(), "Grüße", {"charset_guessed"}),
     "latin-1 that is windows-1252": ("text/plain; charset=iso-8859-1", b"\x93hi\x94", "“hi”", set()),
     "gb2312 that is gb18030": ("text/plain; charset=gb2312", "镕基㐀".encode("gb18030"), "镕基㐀", set()),
-    "one broken octet": ("text/plain; charset=utf-8", b"a" * 300 + b"\xff", "a" * 300 + "\ufffd", {"characters_replaced"}),
-    "HTML that names its own": ("text/html", '<meta charset="koi8-r"><p>Привет'.encode("koi8-r"), "Привет", {"html_converted"}),
-    "HTML, latin-1 declared, utf-8 sent": ("text/html; charset=iso-8859-1", "<meta charset=utf-8><p>ü".encode(), "ü", {"charset_guessed", "html_converted"}),
-}  # fmt: skip
+    "one broken octet": (
+        "text/plain; charset=utf-8",
+        b"a" * 300 + b"\xff",
+        "a" * 300 + "\ufffd",
+        {"characters_replaced"},
+    ),
+    "HTML that names its own": (
+        "text/html",
+        '<meta charset="koi8-r"><p>Привет'.encode("koi8-r"),
+        "Привет",
+        {"html_converted"},
+    ),
+    "HTML, latin-1 declared, utf-8 sent": (
+        "text/html; charset=iso-8859-1",
+        "<meta charset=utf-8><p>ü".encode(),
+        "ü",
+        {"charset_guessed", "html_converted"},
+    ),
+}
 
 
 @pytest.mark.parametrize(("content_type", "body", "text", "notices"), BODIES.values(), ids=BODIES.keys())
@@ -41,7 +61,11 @@ def test_a_body_reads_whatever_it_was_called(content_type: str, body: bytes, tex
 
 @pytest.mark.parametrize(
     ("name", "octets", "text"),
-    [("utf-16", "ü".encode("utf-16"), "ü"), ("utf-16", "üa".encode("utf-16-be"), "üa"), ("windows-874", "ไทย".encode("cp874"), "ไทย")],
+    [
+        ("utf-16", "ü".encode("utf-16"), "ü"),
+        ("utf-16", "üa".encode("utf-16-be"), "üa"),
+        ("windows-874", "ไทย".encode("cp874"), "ไทย"),
+    ],
 )
 def test_wide_and_eastern_charsets_survive_base64(name: str, octets: bytes, text: str) -> None:
     raw = letter("Content-Transfer-Encoding: base64", content_type=f"text/plain; charset={name}", body=b64(octets))
@@ -69,7 +93,23 @@ def test_an_undeclared_sentence_is_guessed_and_the_guess_is_reported(name: str, 
     assert found.notices == {"charset_guessed"}
 
 
-@pytest.mark.parametrize("name", ["rot13", "idna", "punycode", "unicode_escape", "raw-unicode-escape", "base64", "zip", "undefined", "mbcs", "", None, "x" * 10_000])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "rot13",
+        "idna",
+        "punycode",
+        "unicode_escape",
+        "raw-unicode-escape",
+        "base64",
+        "zip",
+        "undefined",
+        "mbcs",
+        "",
+        None,
+        "x" * 10_000,
+    ],
+)
 def test_transforms_are_no_charsets(name: str | None) -> None:
     assert codec_name(name) is None
 
@@ -79,7 +119,13 @@ def test_a_character_cut_at_the_end_is_left_out_and_not_a_fault() -> None:
     assert decode("会議".encode("euc-jp")[:-1], "euc-jp", complete=False).text == "会"
 
 
-@given(st.binary(max_size=200), st.none() | st.sampled_from(["utf-8", "utf-16", "utf-7", "iso-2022-jp", "hz", "gb2312", "x", "latin-1", "utf-32"]) | st.text(max_size=12), st.booleans())
+@given(
+    st.binary(max_size=200),
+    st.none()
+    | st.sampled_from(["utf-8", "utf-16", "utf-7", "iso-2022-jp", "hz", "gb2312", "x", "latin-1", "utf-32"])
+    | st.text(max_size=12),
+    st.booleans(),
+)
 def test_any_octets_become_text_that_can_be_written(octets: bytes, name: str | None, complete: bool) -> None:
     decode(octets, name, complete=complete).text.encode()
 

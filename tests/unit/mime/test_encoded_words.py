@@ -58,7 +58,10 @@ def test_what_is_encoded_in_utf8_base64_reads_back(text: str) -> None:
     assert decode_words(words) == " ".join(visible(text).text.split())
 
 
-@given(st.binary(max_size=200) | st.lists(st.sampled_from([b"=?", b"?=", b"utf-8", b"?Q?", b"?B?", b"=C3", b"\xff", b" "])).map(b"".join))
+@given(
+    st.binary(max_size=200)
+    | st.lists(st.sampled_from([b"=?", b"?=", b"utf-8", b"?Q?", b"?B?", b"=C3", b"\xff", b" "])).map(b"".join)
+)
 def test_any_octets_become_one_visible_line(raw: bytes) -> None:
     read = decode_words(raw)
     read.encode()

@@ -32,7 +32,9 @@ CASES: dict[str, tuple[str, bytes, bytes, frozenset[str]]] = {
 
 
 @pytest.mark.parametrize(("name", "encoded", "octets", "notices"), CASES.values(), ids=CASES.keys())
-def test_what_is_broken_is_read_as_far_as_it_means_anything(name: str, encoded: bytes, octets: bytes, notices: frozenset[str]) -> None:
+def test_what_is_broken_is_read_as_far_as_it_means_anything(
+    name: str, encoded: bytes, octets: bytes, notices: frozenset[str]
+) -> None:
     assert decode(encoded, name) == (octets, notices)
 
 
@@ -50,7 +52,9 @@ def test_an_encoding_that_a_multipart_may_not_have_is_ignored() -> None:
     assert parse(raw).text == "hello body"
 
 
-@given(st.binary(max_size=400), st.sampled_from(["base64", "quoted-printable"]), st.lists(st.integers(1, 50), min_size=1))
+@given(
+    st.binary(max_size=400), st.sampled_from(["base64", "quoted-printable"]), st.lists(st.integers(1, 50), min_size=1)
+)
 def test_a_stream_decodes_alike_in_any_chunks(octets: bytes, name: str, sizes: list[int]) -> None:
     octets = octets if name == "base64" else octets.replace(b"\r", b"")
     encoded = base64.encodebytes(octets) if name == "base64" else quopri.encodestring(octets, quotetabs=True)

@@ -101,7 +101,13 @@ def test_any_address_field_gives_visible_one_line_addresses(raw: str | bytes) ->
             assert visible(shown).text == shown
 
 
-@given(st.lists(st.tuples(st.text("abc äö", max_size=10).map(str.strip), st.from_regex(r"[a-z]{1,8}@[a-z]{1,8}\.test", fullmatch=True))))
+@given(
+    st.lists(
+        st.tuples(
+            st.text("abc äö", max_size=10).map(str.strip), st.from_regex(r"[a-z]{1,8}@[a-z]{1,8}\.test", fullmatch=True)
+        )
+    )
+)
 def test_addresses_that_are_written_plainly_read_back(people: list[tuple[str, str]]) -> None:
     wanted = tuple(Address(" ".join(name.split()), email) for name, email in people)
     assert addresses(", ".join(str(one) for one in wanted)) == wanted
@@ -182,7 +188,10 @@ def test_a_header_block_reads_as_decoded_fields_in_order() -> None:
     ]
 
 
-@given(st.binary(max_size=300) | st.lists(st.sampled_from([b"A:", b"\r\n", b"\n", b" ", b"x", b"\t", b"\r", b": "])).map(b"".join))
+@given(
+    st.binary(max_size=300)
+    | st.lists(st.sampled_from([b"A:", b"\r\n", b"\n", b" ", b"x", b"\t", b"\r", b": "])).map(b"".join)
+)
 def test_no_octets_are_lost_between_header_and_body(raw: bytes) -> None:
     headers = Headers(raw)
     assert 0 <= headers.body <= len(raw)

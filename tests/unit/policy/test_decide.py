@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import timeit
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -280,15 +280,36 @@ def test_rates_are_counted_against_what_was_used():
     assert says(assistant(preset=Preset.AUTONOMOUS), plan, usage={limit: 10**6}).verdict is ALLOW
 
 
-def test_a_decision_costs_less_than_fifty_microseconds_with_fifty_rules():
-    many = [rule(ASK, Effect.READ, place=f"Folders/{n}", account="work" if n % 2 else None) for n in range(50)]
-    policy, caller, plan = assistant(*many), agent(), one(Effect.READ, mailbox="Folders/7", account="work")
-    best = min(_seconds(policy, caller, plan) for _ in range(20))
-    assert best < 50e-6, f"{best * 1e6:.1f} µs"
+def test_a_decision_hardly_gets_slower_with_fifty_rules():
+    """Measured as ratios in one run, so that a busy machine changes nothing: about 15 µs without a rule."""
+    plan = one(Effect.READ, mailbox="Folders/7", account="work")
+    bare = _seconds(assistant(), plan)
+    paths = [rule(ASK, Effect.READ, place=f"Folders/{n}", account="work" if n % 2 else None) for n in range(50)]
+    assert _seconds(assistant(*paths), plan) < 2.5 * bare
+    branches = [rule(ASK, Effect.READ, place=f"Folders/{n}/*", account="work") for n in range(50)]
+    assert _seconds(assistant(*branches), plan) < 8 * bare
 
 
-def _seconds(policy, caller, plan):
-    begun = time.perf_counter()
-    for _ in range(200):
-        decide(policy, caller, plan, {}, NOW)
-    return (time.perf_counter() - begun) / 200
+def _seconds(policy, plan):
+    caller = agent()
+    return min(timeit.repeat(lambda: decide(policy, caller, plan, {}, NOW), number=100, repeat=30))
+
+
+@pytest.mark.parametrize("role", [Role.ALL, Role.STARRED, Role.LABEL])
+@pytest.mark.parametrize("effect", [Effect.LIST, Effect.READ])
+def test_a_view_shows_nothing_that_is_closed_where_it_lies(role, effect):
+    """A mail in a closed folder is closed in All Mail, Starred and every label too, unless the owner spoke of the view."""
+    view = Plan(impacts=frozenset({Impact(effect, Scope("personal", "Some View", role))}))
+    closed = assistant(rule(DENY, effect, place="Folders/Health"))
+    assert says(assistant(), view).verdict is ALLOW
+    assert says(closed, view).verdict is DENY
+    spoken = assistant(rule(DENY, effect, place="Folders/Health"), rule(ALLOW, effect, place="Some View"))
+    assert says(spoken, view).verdict is ALLOW
+
+
+def test_a_closed_trash_closes_all_mail_but_an_open_folder_opens_nothing():
+    view = Plan(impacts=frozenset({Impact(Effect.READ, Scope("personal", "All Mail", Role.ALL))}))
+    assert says(assistant(rule(ASK, Effect.READ, place="trash")), view).verdict is ASK
+    reader = assistant(rule(ALLOW, Effect.ORGANIZE, place="Folders/Open"), preset=Preset.READER)
+    organize = Plan(impacts=frozenset({Impact(Effect.ORGANIZE, Scope("personal", "All Mail", Role.ALL))}))
+    assert says(reader, organize).verdict is DENY

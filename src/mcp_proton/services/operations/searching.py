@@ -74,8 +74,7 @@ async def pin_scope(request: MessagesSearch, ctx: Context) -> MessagesSearch:
     effect = _effect(request, ctx)
     boxes = [box for box in await ctx.mailboxes(name) if box.selectable and not ctx.denies(effect, name, box)]
     everything = [box for box in boxes if box.role is Role.ALL]
-    all_places = [box for box in boxes if box.role not in _NOT_SEARCHED]
-    scope = everything if everything and not _partly_denied(ctx, effect, name, await _places(ctx, name)) else all_places
+    scope = everything or [box for box in boxes if box.role not in _NOT_SEARCHED]
     if not scope:
         raise NotFound("there is no mailbox you may search", next="name one in `mailboxes`, or ask the owner")
     return request.model_copy(update={"mailboxes": tuple(box.tag for box in scope)})
@@ -102,15 +101,6 @@ async def search_effects(request: MessagesSearch, ctx: Context) -> Finer:
 
 def _effect(request: MessagesSearch, ctx: Context) -> Effect:
     return Effect.READ if looks_inside(queries.parse(request.query, ctx.timezone)) else Effect.LIST
-
-
-async def _places(ctx: Context, account: str) -> list[Mailbox]:
-    return [box for box in await ctx.mailboxes(account) if box.selectable]
-
-
-def _partly_denied(ctx: Context, effect: Effect, account: str, boxes: list[Mailbox]) -> bool:
-    """Whether All Mail would show mail of a mailbox that is closed to the caller."""
-    return any(ctx.denies(effect, account, box) for box in boxes)
 
 
 def _page(request: MessagesList | MessagesSearch, found: Found, boxes: dict[str, Mailbox]) -> MessagePage:

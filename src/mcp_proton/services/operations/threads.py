@@ -113,9 +113,7 @@ async def _scope(handle: Handle, ctx: Context) -> list[Mailbox]:
     boxes = await ctx.mailboxes(handle.account)
     open_to_me = [box for box in boxes if box.selectable and ctx.allows(Effect.READ, handle.account, box)]
     everything = [box for box in open_to_me if box.role is Role.ALL]
-    if everything and len(open_to_me) == sum(box.selectable for box in boxes):
-        return everything
-    return [box for box in open_to_me if box.role not in _CLOSED | {Role.ALL}]
+    return everything or [box for box in open_to_me if box.role not in _CLOSED]
 
 
 async def _anchor(backend: MailBackend, handle: Handle) -> _Links:

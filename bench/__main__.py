@@ -1,0 +1,54 @@
+"""`make bench`: every measurement, as ratios in one run. Name parts to run only those."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable
+
+from . import door, listing, memory, places, searching, startup
+from .timing import Figure, tell
+
+MANY = 50_000
+
+
+def run_listing() -> None:
+    """Pages on Dovecot and on the simulator."""
+    with places.dovecot() as mailbox:
+        tell(asyncio.run(listing.pages(mailbox(places.letters(MANY)), MANY)))
+        tell(asyncio.run(listing.growth(mailbox(places.letters(100)), mailbox(places.letters(MANY)))))
+    with places.simulator(20_000) as place:
+        tell(asyncio.run(listing.pages(place, 20_000)))
+
+
+def run_searching() -> None:
+    """Searches on Dovecot and on the simulator."""
+    with places.dovecot() as mailbox:
+        place = mailbox(places.letters(20_000))
+        tell(asyncio.run(searching.by_header(place, "needle@rare", 100)))
+        tell(asyncio.run(searching.by_body(place, "quitespecialword")))
+    with places.simulator(20_000) as place:
+        tell(asyncio.run(searching.by_header(place, "anna", None)))
+
+
+PARTS: dict[str, Callable[[], list[Figure] | None]] = {
+    "listing": run_listing,
+    "searching": run_searching,
+    "door": door.measure,
+    "memory": memory.measure,
+    "startup": startup.measure,
+}
+
+
+def main(names: list[str]) -> int:
+    """Run the parts named, or all of them."""
+    for name in names or list(PARTS):
+        print(f"\n{name}", flush=True)
+        figures = PARTS[name]()
+        if figures:
+            tell(figures)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,68 @@
+"""A relay between a client and a server that counts bytes and turns: how often the client waits for an answer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from mcp_proton.imap.backend import ImapBackend
+from mcp_proton.imap.endpoint import Credentials, Endpoint, TlsMode
+
+from .places import Place
+
+
+class Relay:
+    """Counts what passes. A turn is a packet of the client's after something of the server's."""
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+        self.port = 0
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin to count anew."""
+        self.turns = self.octets = 0
+        self._answering = True
+
+    def backend(self) -> ImapBackend:
+        """A backend that talks through the relay."""
+
+        async def password() -> str:
+            return self._place.password
+
+        endpoint = Endpoint("127.0.0.1", self.port, TlsMode.PLAIN, plain_to_this_machine=True)
+        return ImapBackend("bench", endpoint, Credentials(self._place.username, password))
+
+    async def pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Connect one client with the server."""
+        inward, outward = await asyncio.open_connection(self._place.host, self._place.port)
+
+        async def asked() -> None:
+            while chunk := await reader.read(65536):
+                self.turns += self._answering
+                self._answering = False
+                outward.write(chunk)
+            outward.close()
+
+        async def answered() -> None:
+            while chunk := await inward.read(65536):
+                self._answering = True
+                self.octets += len(chunk)
+                writer.write(chunk)
+                await writer.drain()
+            writer.close()
+
+        await asyncio.gather(asked(), answered(), return_exceptions=True)
+
+
+@asynccontextmanager
+async def relay(place: Place) -> AsyncIterator[Relay]:
+    """Run a relay before a server."""
+    made = Relay(place)
+    server = await asyncio.start_server(made.pass_on, "127.0.0.1", 0)
+    made.port = server.sockets[0].getsockname()[1]
+    try:
+        yield made
+    finally:
+        server.close()

@@ -1,0 +1,123 @@
+"""Peak memory of the process while large things pass through it, over what it needs idle."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from mcp_proton.domain.caller import owner
+from mcp_proton.domain.operation import Request
+from mcp_proton.policy.model import Policy
+from mcp_proton.services import registry
+from mcp_proton.services.operations.attachments import AttachmentsSave
+from mcp_proton.services.operations.reading import MessagesGet, MessagesRaw
+from mcp_proton.services.operations.searching import MessagesList
+from mcp_proton.services.service import MailService
+from mcp_proton.services.world import World
+from mcp_proton.storage.artifacts import FileArtifacts
+from mcp_proton.testing import FixedClock, FixedPolicy, MemoryJournal
+
+from . import places
+from .timing import Figure, absolute
+
+MEGABYTES = 25
+TASKS = {
+    "get": f"a message of {MEGABYTES} MB is read",
+    "save": f"its attachment of {MEGABYTES} MB is saved",
+    "raw": "100 messages of 1 MB are taken raw one after another",
+}
+
+
+def measure() -> list[Figure]:
+    """Run each task in a process of its own, so that no peak hides another."""
+    figures = []
+    with places.dovecot() as mailbox:
+        large = mailbox(iter([places.Mail(places.big(MEGABYTES))]))
+        many = mailbox(places.letters(100, size=1024 * 1024, needles=0))
+        for task, what in TASKS.items():
+            place = many if task == "raw" else large
+            told = [place.host, str(place.port), place.username, place.password, task]
+            done = subprocess.run(
+                [sys.executable, "-m", "bench.memory", *told], capture_output=True, text=True, check=True
+            )
+            figures.append(absolute(f"peak memory over idle while {what}", json.loads(done.stdout), 40, "MiB"))
+    return figures
+
+
+class _OneAccount:
+    names = ("bench",)
+    default = "bench"
+
+    def __init__(self, backend: object) -> None:
+        self._backend = backend
+
+    def backend(self, _: str) -> object:
+        return self._backend
+
+
+@asynccontextmanager
+async def _service(host: str, port: str, username: str, password: str) -> AsyncIterator[MailService]:
+    from mcp_proton.imap.backend import ImapBackend
+    from mcp_proton.imap.endpoint import Credentials, Endpoint, TlsMode
+
+    async def given() -> str:
+        return password
+
+    endpoint = Endpoint(host, int(port), TlsMode.PLAIN, plain_to_this_machine=True)
+    backend = ImapBackend("bench", endpoint, Credentials(username, given))
+    clock = FixedClock()
+    with TemporaryDirectory() as folder:
+        artifacts = FileArtifacts(Path(folder) / "artifacts", clock)
+        yield MailService(
+            World(
+                catalog=registry.load(),
+                accounts=_OneAccount(backend),  # type: ignore[arg-type]
+                policies=FixedPolicy(Policy()),
+                journal=MemoryJournal(clock),
+                artifacts=artifacts,
+                clock=clock,
+            )
+        )
+        await backend.aclose()
+
+
+async def _task(name: str, *server: str) -> float:
+    """Do one task as the owner and return by how many MiB the peak rose over the idle process."""
+    async with _service(*server) as service:
+        listed = await service.submit(owner(), MessagesList(limit=50))
+        handles = [row.handle for row in listed.result.messages]  # type: ignore[union-attr]
+        await service.submit(owner(), MessagesGet(message=handles[0], view="structure"))
+        idle = _peak(reset=True)
+        requests: list[Request] = []
+        match name:
+            case "get":
+                requests = [MessagesGet(message=handles[0])]
+            case "save":
+                requests = [AttachmentsSave(message=handles[0], index=1)]
+            case "raw":
+                requests = [MessagesRaw(message=handle, save=True) for handle in handles] * 2
+        for request in requests:
+            told = await service.submit(owner(), request)
+            assert told.status == "ok", told
+        return _peak() - idle
+
+
+def _peak(*, reset: bool = False) -> float:
+    """The peak resident size in MiB; `reset` makes the kernel count anew from now."""
+    status = Path("/proc/self/status").read_text()
+    found = float(next(line.split()[1] for line in status.splitlines() if line.startswith("VmHWM"))) / 1024
+    if reset:
+        Path("/proc/self/clear_refs").write_text("5")
+        status = Path("/proc/self/status").read_text()
+        found = float(next(line.split()[1] for line in status.splitlines() if line.startswith("VmRSS"))) / 1024
+    return found
+
+
+if __name__ == "__main__":
+    print(json.dumps(asyncio.run(_task(sys.argv[5], *sys.argv[1:5]))))

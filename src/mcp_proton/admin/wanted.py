@@ -1,0 +1,138 @@
+"""What `mcp-proton setup` was told on the command line, and what is known from before. Checked before anything is asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+
+from mcp_proton.config.tables import Account, ClientName, Host, Kind, Slug
+from mcp_proton.domain.errors import Invalid
+from mcp_proton.policy.presets import Preset
+from mcp_proton.policy.reading import Recipient
+
+from .asking import NobodyToAskError, ask, interactive, say
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from mcp_proton.config.tables import Config, Profile, Security
+
+    from .clients import Program
+
+T = TypeVar("T")
+FIRST = "personal"
+"""what the first account is called unless the owner wants another name"""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The flags; None is what was left open."""
+
+    kind: Kind | None = None
+    host: str | None = None
+    port: int | None = None
+    security: Security | None = None
+    username: str | None = None
+    secret: str | None = None
+    password_file: Path | None = None
+    trust: str | None = None
+    preset: Preset | None = None
+    recipients: tuple[str, ...] = ()
+    client: str | None = None
+    program: Program | None = None
+    profile: Profile | None = None
+    yes: bool = False
+
+    def kind_of(self, before: Account | None) -> Kind:
+        """Return what stands behind the account."""
+        return self.kind or (before.kind if before else Kind.BRIDGE)
+
+
+def account_name(given: str | None, wanted: Wanted, config: Config) -> str:
+    """Return the account's short name: as given, else the only one that can be meant, else as the owner says."""
+    if given is not None:
+        return flag("ACCOUNT", named, given)
+    known = list(config.accounts)
+    if wanted.username:
+        same = [name for name in known if config.accounts[name].username.casefold() == wanted.username.casefold()]
+        if len(same) == 1:
+            return same[0]
+    if interactive():
+        if known:
+            say(f"You have: {', '.join(known)}. The name of one of these mends it, any other name adds an account.")
+        return ask("A short name for the account", flag="ACCOUNT", default=None if known else FIRST, check=named)
+    if not known:
+        return FIRST
+    if len(known) == 1 and not wanted.username:
+        return known[0]
+    raise NobodyToAskError(
+        ["ACCOUNT is needed, since there are accounts already and nobody is here to answer"],
+        next="mcp-proton setup ACCOUNT …",
+    )
+
+
+def require(wanted: Wanted, before: Account | None, *, password_known: bool, preset_known: bool) -> None:
+    """Without a terminal, name every flag that is missing, all at once."""
+    if interactive():
+        return
+    kind = wanted.kind_of(before)
+    missing = []
+    if kind is Kind.IMAP and not (wanted.host or before):
+        missing.append("--host HOST: the mail server")
+    if not (wanted.username or before):
+        missing.append("--username NAME: the login name" + (", as Bridge shows it" if kind is Kind.BRIDGE else ""))
+    if not (wanted.password_file or password_known):
+        missing.append("--password-file FILE: its first line is the password ('-': standard input)")
+    if kind is Kind.BRIDGE and not (wanted.trust or before):
+        missing.append("--trust FINGERPRINT: of the certificate Bridge exports, or that file (cert.pem)")
+    if not (wanted.preset or preset_known):
+        missing.append(f"--preset {'|'.join(Preset)}: what agents may do")
+    if wanted.preset is Preset.AUTONOMOUS and not wanted.yes:
+        missing.append("--yes: agents may send and delete without asking, and a mail can talk them into it")
+    if missing:
+        raise NobodyToAskError(["nobody is here to answer, so these are needed:", *missing])
+
+
+def named(text: str) -> str:
+    """Return an account's short name. Raises ValueError with what is wrong with it."""
+    return _checked(lambda: TypeAdapter(Slug).validate_python(text))
+
+
+def labelled(text: str) -> str:
+    """Return a client's label. Raises ValueError with what is wrong with it."""
+    return _checked(lambda: TypeAdapter(ClientName).validate_python(text))
+
+
+def placed(text: str) -> str:
+    """Return where a password is kept. Raises ValueError with what is wrong with it."""
+    return _checked(lambda: Account(kind=Kind.IMAP, username="x", secret=text).secret)
+
+
+def hosted(text: str) -> str:
+    """Return a host. Raises ValueError with what is wrong with it."""
+    return _checked(lambda: TypeAdapter(Host).validate_python(text))
+
+
+def recipient(text: str) -> str:
+    """Return an address or @domain as the rules take it. Raises ValueError with what is wrong with it."""
+    return _checked(lambda: TypeAdapter(Recipient).validate_python(text))
+
+
+def flag(name: str, check: Callable[[str], T], given: str) -> T:
+    """Check what a flag was given. Raises `Invalid` that names the flag and does not quote the value."""
+    try:
+        return check(given)
+    except ValueError as error:
+        raise Invalid(f"{name}: {error}") from None
+
+
+def _checked(validate: Callable[[], T]) -> T:
+    """Raise ValueError, in the configuration's own words, for what the configuration would not take."""
+    try:
+        return validate()
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        raise ValueError(str(first.get("ctx", {}).get("error") or first["msg"])) from None

@@ -1,0 +1,35 @@
+"""`world`: the same tests over every backend."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.contract import worlds
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from tests.contract.worlds import World
+
+
+@pytest.fixture(
+    params=[
+        "memory",
+        "simulator",
+        pytest.param("dovecot", marks=pytest.mark.server),
+        pytest.param("cyrus", marks=pytest.mark.server),
+    ]
+)
+async def world(request: pytest.FixtureRequest) -> AsyncIterator[World]:
+    """An account that holds nothing yet."""
+    match request.param:
+        case "memory":
+            opened = worlds.memory()
+        case "simulator":
+            opened = worlds.bridge()
+        case name:
+            opened = worlds.server(request.getfixturevalue(name))
+    async with opened as made:
+        yield made

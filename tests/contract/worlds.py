@@ -1,0 +1,240 @@
+"""The accounts the contract is held against: each can be filled from outside and rebuilt, and is read through the port.
+
+Everything a test knows of a server is here; the tests themselves speak of mail only.
+"""
+
+from __future__ import annotations
+
+import ssl
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Protocol
+
+from mcp_proton.bridge.backend import BridgeBackend
+from mcp_proton.domain.mail import Role
+from mcp_proton.domain.ports import Order, Page
+from mcp_proton.domain.query import All
+from mcp_proton.imap.backend import ImapBackend
+from mcp_proton.imap.endpoint import Credentials, Endpoint, Pin, TlsMode
+from mcp_proton.simulator import GivenLabel, GivenMessage, GivenUser, Simulator, make_certificate
+from mcp_proton.testing import MemoryAccount
+from tests.servers.mail import Mail as ServerMail
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Sequence
+
+    from mcp_proton.domain.mail import Envelope, Mailbox
+    from mcp_proton.domain.ports import MailBackend
+    from tests.servers.account import Account
+
+DAY = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Mail:
+    """A message of a test: its octets, when it was received, and whether it is read or flagged."""
+
+    raw: bytes
+    received: datetime = DAY
+    flags: frozenset[str] = frozenset()
+
+
+class World(Protocol):
+    """An account and its outside. `folder` is a mailbox of one's own beside INBOX."""
+
+    backend: MailBackend
+    folder: str
+
+    async def put(self, *mails: Mail) -> None:
+        """Mail arrives in INBOX, in this order."""
+        ...
+
+    async def put_into_folder(self, mail: Mail) -> None:
+        """Mail arrives in the folder."""
+        ...
+
+    async def rebuild_folder(self, mail: Mail) -> None:
+        """The server builds the folder anew, with this one message in it: all UIDs in it are void."""
+        ...
+
+    async def empty_inbox(self) -> None:
+        """Everything in INBOX is destroyed by somebody else."""
+        ...
+
+
+class Memory:
+    """`MemoryAccount`."""
+
+    folder = "Work"
+
+    def __init__(self) -> None:
+        self.account = MemoryAccount("me")
+        self.account.add_mailbox(self.folder)
+        self.backend: MailBackend = self.account
+
+    async def put(self, *mails: Mail) -> None:
+        for mail in mails:
+            self.account.add("INBOX", mail.raw, received=mail.received, flags=mail.flags)
+
+    async def put_into_folder(self, mail: Mail) -> None:
+        self.account.add(self.folder, mail.raw, received=mail.received)
+
+    async def rebuild_folder(self, mail: Mail) -> None:
+        self.account.rebuild(self.folder)
+        self.account.boxes[self.folder].mail.clear()
+        self.account.boxes[self.folder].next_uid = 1
+        await self.put_into_folder(mail)
+
+    async def empty_inbox(self) -> None:
+        self.account.boxes["INBOX"].mail.clear()
+
+
+class Bridge:
+    """`BridgeBackend` on the simulator."""
+
+    folder = "Folders/Work"
+
+    def __init__(self, simulator: Simulator, backend: BridgeBackend) -> None:
+        self.simulator = simulator
+        self.backend: MailBackend = backend
+
+    async def put(self, *mails: Mail) -> None:
+        for mail in mails:
+            self._deliver(mail, ("inbox",))
+        self.simulator.release_events()
+
+    def _deliver(self, mail: Mail, places: tuple[str, ...]) -> None:
+        starred = ("starred",) if "flagged" in mail.flags else ()
+        replied = ("replied",) if "answered" in mail.flags else ()
+        self.simulator.deliver(
+            mail.raw,
+            places=(*places, *starred),
+            flags=("received", *replied),
+            unread="seen" not in mail.flags,
+            time=mail.received.timestamp(),
+            origin="imported",
+        )
+
+    async def put_into_folder(self, mail: Mail) -> None:
+        self._deliver(mail, (self.folder,))
+        self.simulator.release_events()
+
+    async def rebuild_folder(self, mail: Mail) -> None:
+        self.simulator.repair()
+
+    async def empty_inbox(self) -> None:
+        account = self.simulator.account()
+        account.delete(list(account.messages))
+        self.simulator.release_events()
+
+
+class Server:
+    """`ImapBackend` on a real server."""
+
+    folder = "Work"
+
+    def __init__(self, account: Account, backend: ImapBackend) -> None:
+        self.account = account
+        self.backend: MailBackend = backend
+        with account.appender() as connection:
+            connection.ensure_mailbox(self.folder)
+
+    async def put(self, *mails: Mail) -> None:
+        self._append("INBOX", mails)
+
+    def _append(self, mailbox: str, mails: Sequence[Mail]) -> None:
+        with self.account.appender() as connection:
+            connection.append(mailbox, [_server_mail(mail) for mail in mails])
+
+    async def put_into_folder(self, mail: Mail) -> None:
+        self._append(self.folder, [mail])
+
+    async def rebuild_folder(self, mail: Mail) -> None:
+        with self.account.appender() as connection:
+            for command in (b"DELETE", b"CREATE"):
+                connection.command(command, b' "', self.folder.encode(), b'"')
+        self._append(self.folder, [mail])
+
+    async def empty_inbox(self) -> None:
+        with self.account.appender() as connection:
+            for command in (b"SELECT INBOX", b"STORE 1:* +FLAGS (\\Deleted)", b"EXPUNGE"):
+                connection.command(command)
+
+
+def _server_mail(mail: Mail) -> ServerMail:
+    raw = mail.raw.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
+    words = {"seen": "\\Seen", "flagged": "\\Flagged", "answered": "\\Answered"}
+    return ServerMail(raw, tuple(words[flag] for flag in sorted(mail.flags)), mail.received)
+
+
+@asynccontextmanager
+async def memory() -> AsyncIterator[World]:
+    yield Memory()
+
+
+CERTIFICATE = make_certificate()
+
+
+def bridge_backend(simulator: Simulator, *, password: str | None = None) -> BridgeBackend:
+    """A backend that trusts the simulator's certificate."""
+
+    async def secret() -> str:
+        return simulator.password if password is None else password
+
+    pin = Pin.of(ssl.PEM_cert_to_DER_cert(simulator.certificate_pem))
+    endpoint = Endpoint(simulator.host, simulator.imap_port, TlsMode.STARTTLS, pin)
+    return BridgeBackend("me", endpoint, Credentials(simulator.username, secret))
+
+
+@asynccontextmanager
+async def bridge(messages: Sequence[GivenMessage] = ()) -> AsyncIterator[Bridge]:
+    """A Bridge whose first sync is over."""
+    user = GivenUser("alice", ["alice@proton.local"], [GivenLabel.from_path("Folders/Work")], list(messages))
+    async with Simulator(users=[user], certificate=CERTIFICATE) as simulator:
+        backend = bridge_backend(simulator)
+        try:
+            yield Bridge(simulator, backend)
+        finally:
+            await backend.aclose()
+
+
+@asynccontextmanager
+async def server(account: Account) -> AsyncIterator[World]:
+    async def secret() -> str:
+        return account.password
+
+    endpoint = Endpoint(account.host, account.imaps_port, TlsMode.IMPLICIT, Pin.read(account.certificate_sha256))
+    backend = ImapBackend("me", endpoint, Credentials(account.username, secret))
+    try:
+        yield Server(account, backend)
+    finally:
+        await backend.aclose()
+
+
+async def box(world: World, role: Role = Role.INBOX) -> Mailbox:
+    """The mailbox with a role."""
+    return next(one for one in await world.backend.mailboxes() if one.role is role)
+
+
+async def folder(world: World) -> Mailbox:
+    """The mailbox of one's own."""
+    return next(one for one in await world.backend.mailboxes() if one.path == world.folder)
+
+
+async def newest(world: World, limit: int = 25) -> Sequence[Envelope]:
+    """The newest messages of INBOX."""
+    return (await world.backend.search([await box(world)], All(), Page(limit))).rows
+
+
+async def all_pages(world: World, mailbox: Mailbox, limit: int, order: Order = Order.NEWEST) -> list[Envelope]:
+    """Every row of a list, page by page."""
+    rows: list[Envelope] = []
+    page = Page(limit, order)
+    for _ in range(1_000):
+        found = await world.backend.search([mailbox], All(), page)
+        rows += found.rows
+        if found.continuation is None:
+            return rows
+        page = Page(limit, order, found.continuation)
+    raise AssertionError("the list does not end")

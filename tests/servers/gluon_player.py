@@ -1,0 +1,407 @@
+"""Recordings of a real Bridge played against Proton's engine, step by step, by the rules the simulator is held to.
+
+Time is real here: a step is over when the answer is there, waits are cut short, and events are told to come.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import dataclasses
+import re
+import socket
+import ssl
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from mcp_proton.simulator import recording as recordings
+from mcp_proton.simulator.given import GivenLabel
+from mcp_proton.simulator.matching import CLOSED, Names, in_order, responses
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from mcp_proton.simulator.given import GivenUser
+    from mcp_proton.simulator.recording import Recording, Step
+    from tests.servers.gluon_server import Gluon, GluonServer
+
+_EVENT_PERIOD = 2.0
+_LONGEST_WAIT = 1.2
+_LONGEST_LISTENING = 2.5
+_PATIENCE = 5.0
+# How long a session takes, at most, to be told of what the engine has just learned.
+_TELLING = 0.04
+_EVIDENCE = frozenset({"note", "api calls", "sent", "stored", "shows"})
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One point where the engine and a recording part."""
+
+    step: int
+    what: str
+    recorded: str
+    played: str
+
+    def __str__(self) -> str:
+        return f"step {self.step}: {self.what}\n    recorded: {self.recorded}\n    engine:   {self.played}"
+
+
+def play(path: Path, server: GluonServer) -> list[Difference]:
+    """Play one recording; where it leaves open which address logs in, the one that fits is looked for."""
+    recorded = recordings.load(path)
+    logins: dict[int, str] = {}
+    best = _Play(recorded, server, logins).run()
+    addresses = [address for user in recorded.users for address in user.addresses]
+    for opening in range(sum("open" in step for step in recorded.steps) or 1):
+        for address in addresses[1:]:
+            if not best:
+                return []
+            found = _Play(recorded, server, {**logins, opening: address}).run()
+            if len(found) < len(best):
+                logins[opening], best = address, found
+    return best
+
+
+def needs_smtp(path: Path) -> bool:
+    """Whether a recording speaks SMTP, which the engine doesn't."""
+    return any(step.get("proto") == "smtp" for step in recordings.load(path).steps)
+
+
+class _Line:
+    """A client's connection."""
+
+    def __init__(self, letter: str, address: str) -> None:
+        self.letter = letter
+        self.tag = letter
+        self.address = address
+        self.heard = bytearray()
+        self.is_over = False
+        self._count = 0
+        self._socket: socket.socket
+
+    def open(self, gluon: Gluon, *, tls: bool) -> bytes:
+        self._socket = socket.create_connection((gluon.host, gluon.imap_port), timeout=_PATIENCE)
+        said = self._line()
+        if tls:
+            self._socket.sendall(b"s STARTTLS\r\n")
+            said += self._line()
+            context = ssl.create_default_context(cadata=gluon.certificate_pem)
+            self._socket = context.wrap_socket(self._socket, server_hostname="127.0.0.1")
+        return said
+
+    def _line(self) -> bytes:
+        said = b""
+        while not said.endswith(b"\n") and (byte := self._socket.recv(1)):
+            said += byte
+        return said
+
+    def number(self, expected: list[str], text: str) -> bytes:
+        """The command under the next tag, or under the one its recorded answer has; DONE counts but has none."""
+        found = re.match(rf"{self.letter}(\d+) ", expected[-1]) if expected else None
+        self._count = max(self._count + 1, int(found[1]) if found else 0)
+        if text.upper() == "DONE":
+            return b"DONE\r\n"
+        self.tag = f"{self.letter}{self._count}"
+        return f"{self.tag} {text}\r\n".encode()
+
+    def send(self, data: bytes) -> None:
+        with contextlib.suppress(OSError):
+            self._socket.sendall(data)
+
+    def hear(self, is_enough: Callable[[], bool], seconds: float) -> None:
+        """Take in what comes until it is enough, the time is up, or the connection ends."""
+        deadline = time.monotonic() + seconds
+        while not self.is_over and not is_enough() and (left := deadline - time.monotonic()) > 0:
+            self._socket.settimeout(left)
+            try:
+                chunk = self._socket.recv(2**18)
+            except TimeoutError:
+                return
+            except OSError:
+                chunk = b""
+            self.heard += chunk
+            self.is_over = not chunk
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+class _Play:
+    def __init__(self, recorded: Recording, server: GluonServer, logins: dict[int, str]) -> None:
+        self._recorded = recorded
+        self._logins = logins
+        self._names = Names()
+        self._lines: dict[str, _Line] = {}
+        self._opened = 0
+        self._found: list[Difference] = []
+        self._step = 0
+        self._gluon = server.bridge(
+            [self._user(user) for user in recorded.users],
+            mode="split" if recorded.mode == "split" else "combined",
+            model="fake",
+        )
+        if recorded.environment.get("LAB_SHOW_ALL_MAIL") == "0":
+            self._gluon.show_all_mail(on=False)
+
+    def _user(self, user: GivenUser) -> GivenUser:
+        is_used = any(address in self._logins.values() for address in user.addresses)
+        return dataclasses.replace(user, signed_in=user.signed_in or is_used)
+
+    def run(self) -> list[Difference]:
+        with self._gluon:
+            self._name_messages()
+            for step in self._recorded.steps:
+                self._step = step.number
+                self._do(step)
+            for line in self._lines.values():
+                line.close()
+        return self._found
+
+    def _differs(self, what: str, recorded: object, played: object) -> None:
+        self._found.append(Difference(self._step, what, str(recorded), str(played)))
+
+    def _name_messages(self) -> None:
+        for user in self._recorded.users:
+            for key, found in self._gluon.state(user.name).items():
+                if key != found["id"]:
+                    self._names.values[f"id:{key}"] = found["id"]
+
+    # -- steps
+
+    def _do(self, step: Step) -> None:
+        if "open" in step:
+            line = self._connect(step["open"], tls=bool(step.get("tls", True)))
+            self._compare(step["got"], responses(bytes(line.heard)))
+            line.heard.clear()
+        elif "c" in step:
+            self._converse(step)
+        elif "together" in step:
+            for content in step["together"]:
+                self._do(recordings.Step(step.number, content))
+        else:
+            self._happen(step)
+            self._name_messages()
+            time.sleep(_TELLING)
+
+    def _connect(self, letter: str, *, tls: bool) -> _Line:
+        line = _Line(letter, self._logins.get(self._opened) or self._recorded.users[0].addresses[0])
+        self._opened += 1
+        line.heard += line.open(self._gluon, tls=tls)
+        self._lines[letter] = line
+        return line
+
+    def _converse(self, step: Step) -> None:
+        expected = [str(one) for one in step["got"] or []]
+        if step["c"] not in self._lines:
+            self._connect(step["c"], tls=True).heard.clear()
+        line = self._lines[step["c"]]
+        self._name_login(line)
+        if "raw" in step:
+            line.send(self._names.fill(recordings.expand_runs(str(step["raw"]))).encode("latin-1"))
+        elif "literal" in step:
+            self._send_literal(line, step, expected)
+        elif step.get("send"):
+            line.send(line.number(expected, self._names.fill(str(step["send"]))))
+        self._compare(expected, self._answer(line, step, expected))
+
+    def _send_literal(self, line: _Line, step: Step, expected: list[str]) -> None:
+        text = self._names.fill(str(step["literal"]))
+        try:
+            content = text.encode("latin-1")
+        except UnicodeEncodeError:
+            content = text.encode()
+        if "padded" in step:
+            content = _padded(content, int(step["padded"]))
+        line.send(line.number(expected, f"{self._names.fill(str(step['send']))} {{{len(content)}}}"))
+        line.hear(lambda: line.heard.endswith(b"\n"), _PATIENCE)
+        if line.heard.startswith(b"+") or b"\r\n+" in line.heard:
+            line.send(content + b"\r\n")
+            if not any(one.startswith("+") for one in expected):
+                # Some recordings leave the go-ahead out.
+                del line.heard[line.heard.index(b"+") :]
+
+    def _answer(self, line: _Line, step: Step, expected: list[str]) -> list[str]:
+        if "listen" in step:
+            line.hear(lambda: False, min(float(step["listen"]), _LONGEST_LISTENING))
+        else:
+            line.hear(lambda: self._is_whole(line, step, expected), _PATIENCE)
+        got = responses(bytes(line.heard))
+        line.heard.clear()
+        tagged = next((at for at, one in enumerate(got) if one.startswith(f"{line.tag} ")), None)
+        if "listen" not in step and "raw" not in step and tagged is not None:
+            # The recorder stopped at the tagged line; what came after it stands in a later step.
+            line.heard += "".join(one + "\r\n" for one in got[tagged + 1 :]).encode("latin-1")
+            del got[tagged + 1 :]
+        if line.is_over and (CLOSED in expected or (expected and not got)):
+            got.append(CLOSED)
+        return got
+
+    def _is_whole(self, line: _Line, step: Step, expected: list[str]) -> bool:
+        if CLOSED in expected or not line.heard.endswith(b"\n"):
+            return False
+        got = responses(bytes(line.heard))
+        if "raw" not in step and any(one.startswith(f"{line.tag} ") for one in got):
+            return True
+        return len(got) >= len(expected)
+
+    # -- comparing
+
+    def _compare(self, expected: list[str], got: list[str]) -> None:
+        wanted, came = in_order([str(one) for one in expected]), in_order(got)
+        for index in range(max(len(wanted), len(came))):
+            one = wanted[index] if index < len(wanted) else "(nothing)"
+            other = came[index] if index < len(came) else "(nothing)"
+            if not self._names.matches(one, other):
+                self._differs("another answer", self._names.fill(one), other)
+                return
+
+    def _compare_account(self, name: str, expected: dict[str, Any]) -> None:
+        actual = self._gluon.state(name)
+        made = {key: actual[key] for key in actual if key not in expected}
+        for key, wanted in expected.items():
+            found = actual.get(key) if not key.startswith("new") else _pop_equal(made, wanted)
+            if found is None or {one: found[one] for one in wanted} != wanted:
+                self._differs(f"the account's {key}", wanted, found)
+            else:
+                self._names.values.setdefault(f"id:{key}", found["id"])
+        for key in made:
+            self._differs("the account holds more", "(nothing)", f"{key}: {actual[key]}")
+
+    # -- what happens
+
+    def _happen(self, step: Step) -> None:
+        gluon = self._gluon
+        plain: dict[str, Callable[[Any], None]] = {
+            "elsewhere": self._elsewhere,
+            "events": gluon.events,
+            "mode": gluon.switch_mode,
+            "api fails": self._api_fails,
+            "close": lambda letter: self._lines.pop(letter).close(),
+            "bridge": self._bridge,
+            "bridge restarts": lambda _: gluon.restart(),
+            "account": lambda name: self._compare_account(name, step["is"] or {}),
+            "wait": self._wait,
+            "imap port": self._compare_port,
+        }
+        known = next((key for key in plain if key in step), None)
+        if known is not None:
+            plain[known](step[known])
+        elif not any(key in step for key in _EVIDENCE):
+            self._differs("a step of a kind that isn't known", sorted(step.content), "")
+
+    def _wait(self, seconds: float) -> None:
+        time.sleep(min(float(seconds), _LONGEST_WAIT))
+        if float(seconds) >= _EVENT_PERIOD:
+            self._gluon.events()
+
+    def _compare_port(self, expected: str) -> None:
+        try:
+            socket.create_connection((self._gluon.host, self._gluon.imap_port), timeout=1).close()
+            state = "open"
+        except OSError:
+            state = "refuses connections"
+        if state != expected:
+            self._differs("the IMAP port", expected, state)
+
+    def _name_login(self, line: _Line) -> None:
+        users = self._gluon.users
+        password = next((one["password"] for one in users if line.address in one["addresses"]), users[0]["password"])
+        self._names.values |= {
+            "user": line.address, "password": password,
+            "plain": base64.b64encode(f"\0{line.address}\0{password}".encode()).decode(),
+            "pass64": base64.b64encode(password.encode()).decode(),
+        }  # fmt: skip
+
+    def _api_fails(self, written: dict[str, Any] | None) -> None:
+        self._gluon.mend()
+        if written is not None:
+            self._gluon.fail(
+                str(written.get("Path", "")),
+                method=str(written.get("Method", "")),
+                count=int(written.get("Count", 1)),
+                status=int(written.get("Status", 500)),
+                code=int(written.get("Code", 0)) or 2001,
+                message=str(written.get("Message", "lab failure")),
+                mode=written.get("Mode", ""),
+                delay=min(float(written.get("delay_ms", 0)) / 1000, _LONGEST_WAIT),
+            )
+
+    def _bridge(self, what: dict[str, Any]) -> None:
+        gluon = self._gluon
+        ((word, arguments),) = what.items()
+        named = arguments if isinstance(arguments, dict) else {}
+        user = str(named.get("user") or "")
+        acts: dict[str, Callable[[], None]] = {
+            "net": lambda: gluon.network(on=named["State"] == "on"),
+            "settings": lambda: gluon.show_all_mail(on=bool(named.get("ShowAllMail", True))),
+            "featureflag": lambda: (
+                gluon.offer_idle(on=False) if "Idle" in str(named["Name"]) else gluon.withdraw_authenticate()
+            ),
+            "logout": lambda: gluon.sign_out(user),
+            "login": lambda: gluon.sign_in(user),
+            "offline": lambda: gluon.take_api_down() if named.get("State") else gluon.mend(),
+            "resync": lambda: gluon.repair(user),
+            "repair": lambda: gluon.repair(user),
+            "tick": lambda: gluon.events(user),
+            "message cache": gluon.empty_cache,
+        }
+        if word in acts:
+            acts[word]()
+        else:
+            self._differs("something that isn't known happens to Bridge", word, "")
+
+    def _elsewhere(self, what: dict[str, Any]) -> None:
+        for word, arguments in what.items():
+            if word != "user":
+                inner = arguments.get("user") if isinstance(arguments, dict) else None
+                self._change(str(inner or what.get("user") or ""), word, arguments)
+
+    def _change(self, user: str, word: str, how: Any) -> None:
+        gluon = self._gluon
+        keys = [str(key) for key in how.get("ids", ())] if isinstance(how, dict) else []
+        match word:
+            case "label":
+                label = GivenLabel.from_path(str(how))
+                gluon.elsewhere("make label", user=user, name=label.name, folder=label.folder, parent=label.parent)
+            case "message":
+                gluon.load([recordings.given_message(how)], user=user)
+            case "revoke" | "refresh":
+                gluon.elsewhere(word, user=user)
+            case "label-delete":
+                gluon.elsewhere("delete label", user=user, path=how["label"])
+            case "address":
+                gluon.elsewhere("address", user=user, address=how["address"], on=how["type"] != "disable")
+            case "mark-read":
+                gluon.elsewhere("mark read", *keys, user=user, on=bool(how["read"]))
+            case "label-message":
+                gluon.elsewhere("label", *keys, user=user, to=how["label"])
+            case "unlabel-message":
+                gluon.elsewhere("unlabel", *keys, user=user, to=how["label"])
+            case "delete-message":
+                gluon.elsewhere("delete", *keys, user=user)
+            case "flags":
+                for flag in how["flags"]:
+                    gluon.elsewhere("set flag", *keys, user=user, flag=str(flag), on=True)
+            case _ if word.startswith("label-"):
+                new = {one: how[one] for one in ("name", "parent") if how.get(one)}
+                gluon.elsewhere("change label", user=user, path=how["label"], **new)
+            case _:
+                self._differs("a change elsewhere that isn't known", word, "")
+
+
+
+
+def _pop_equal(candidates: dict[str, dict[str, Any]], wanted: dict[str, Any]) -> dict[str, Any] | None:
+    for key, found in candidates.items():
+        if all(found.get(one) == value for one, value in wanted.items()):
+            return candidates.pop(key)
+    return None
+
+
+def _padded(content: bytes, size: int) -> bytes:
+    line = b"x" * 74 + b"\r\n"
+    missing = size - len(content)
+    return content + (line * (missing // len(line) + 1))[: max(0, missing)]
