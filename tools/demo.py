@@ -44,7 +44,7 @@ async def session(client: Client[Any]) -> None:
     """The main job, call by call."""
     tools = await client.list_tools()
     say(
-        f"the agent sees {len(tools)} tools; the demonstration's rules: reading and export allowed, changing asks, deleting denied"
+        f"the agent sees {len(tools)} tools; the rules here: reading and export are allowed, changing asks, deleting is denied"
     )
 
     overview = await call(client, "What wants my attention?", "mailboxes_overview", limit=6)
@@ -97,7 +97,7 @@ async def call(client: Client[Any], why: str, tool: str, **arguments: Any) -> di
     began = time.monotonic()
     result = await client.call_tool(tool, arguments, raise_on_error=False)
     took = (time.monotonic() - began) * 1000
-    answer: dict[str, Any] = json.loads(result.content[0].text)
+    answer: dict[str, Any] = result.structured_content or {}
     print(f"  ← {answer['status']} in {took:.0f} ms")
     if result.is_error:
         raise SystemExit(f"the call was not understood: {answer}")

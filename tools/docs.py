@@ -20,13 +20,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from mcp_proton.domain.consequences import EffectTable
-    from mcp_proton.domain.operation import Operation
+    from mcp_proton.domain.operation import Operation, Request
 
 DOCS = Path(__file__).parent.parent / "docs"
 TABLES = (
     ("Any IMAP account", effect_tables.load("mcp_proton.imap")),
     ("Proton Mail Bridge", effect_tables.load("mcp_proton.bridge")),
 )
+CATALOG = registry.load()
 MADE = "<!-- printed by `make docs` from the code; edit the code -->"
 
 
@@ -41,14 +42,14 @@ def operations() -> str:
         "",
     ]
     lines += ["| operation | what it does | effects | shown in |", "| --- | --- | --- | --- |"]
-    for one in registry.load():
+    for one in CATALOG:
         operation = registry.primitive(one)
         effects = ", ".join(sorted(operation.effects)) or "its own records only"
         lines.append(
-            f"| `{one.name}` | {one.request.__doc__.strip().splitlines()[0]} | {effects} | {_shown_in(one.name, operation)} |"
+            f"| `{one.name}` | {_sentence(one.request)} | {effects} | {_shown_in(one.name, operation)} |"
         )
     lines += ["", "## Arguments", ""]
-    for one in registry.load():
+    for one in CATALOG:
         lines += [
             f"### {one.name}",
             "",
@@ -103,7 +104,8 @@ def capabilities() -> str:
         lines += _rows(table)
         lines.append("")
     lines.append(
-        "Evidence: standard (an RFC says so), source (read in Bridge's source), recorded (seen on a running Bridge 3.21.1), engine (tried on Proton's own IMAP engine), live (seen on a live account), unverified."
+        "Evidence: standard (an RFC says so), source (read in Bridge's source), recorded (seen on a running Bridge 3.21.1), "
+        "engine (tried on Proton's own IMAP engine), live (seen on a live account), unverified."
     )
     return "\n".join(lines) + "\n"
 
@@ -115,10 +117,14 @@ def _rows(table: EffectTable) -> Iterable[str]:
         yield f"| {row.verb} | {source} | {target} | {', '.join(sorted(row.effects))} | {row.result} | {row.evidence.value} |"
 
 
+def _sentence(request: type[Request]) -> str:
+    return " ".join((request.__doc__ or "").split()).split(". ")[0].rstrip(".")
+
+
 def _shown_in(name: str, operation: Operation) -> str:
     if operation.audience != "agent":
         return "the owner's commands"
-    return ", ".join(profile for profile, names in PROFILES.items() if name in names)
+    return ", ".join(one.value for one in Profile if name in offers(one, CATALOG))
 
 
 def _arguments(schema: dict[str, object]) -> Iterable[str]:

@@ -17,6 +17,7 @@ from mcp_proton.domain.ports import Order, Page
 from mcp_proton.domain.query import All
 from mcp_proton.imap.backend import ImapBackend
 from mcp_proton.imap.endpoint import Credentials, Endpoint, Pin, TlsMode
+from mcp_proton.imap.pool import Habits
 from mcp_proton.simulator import GivenLabel, GivenMessage, GivenUser, Simulator, make_certificate
 from mcp_proton.testing import MemoryAccount
 from tests.servers.mail import Mail as ServerMail
@@ -173,6 +174,8 @@ async def memory() -> AsyncIterator[World]:
     yield Memory()
 
 
+ATTENTIVE = Habits(quiet=0.0)
+"""asks for news before every look, so that a test need not wait for what it did from outside"""
 CERTIFICATE = make_certificate()
 
 
@@ -184,7 +187,7 @@ def bridge_backend(simulator: Simulator, *, password: str | None = None) -> Brid
 
     pin = Pin.of(ssl.PEM_cert_to_DER_cert(simulator.certificate_pem))
     endpoint = Endpoint(simulator.host, simulator.imap_port, TlsMode.STARTTLS, pin)
-    return BridgeBackend("me", endpoint, Credentials(simulator.username, secret))
+    return BridgeBackend("me", endpoint, Credentials(simulator.username, secret), sessions=ATTENTIVE)
 
 
 @asynccontextmanager
@@ -205,7 +208,7 @@ async def server(account: Account) -> AsyncIterator[World]:
         return account.password
 
     endpoint = Endpoint(account.host, account.imaps_port, TlsMode.IMPLICIT, Pin.read(account.certificate_sha256))
-    backend = ImapBackend("me", endpoint, Credentials(account.username, secret))
+    backend = ImapBackend("me", endpoint, Credentials(account.username, secret), sessions=ATTENTIVE)
     try:
         yield Server(account, backend)
     finally:

@@ -283,3 +283,35 @@ async def test_sessions_that_have_moved_on_do_not_slow_a_large_store(certificate
         await other('SELECT "All Mail"')
         assert len(await one("UID STORE 1:* +FLAGS (\\Flagged)")) == 4001
         assert len(await other("NOOP")) == 4001
+
+
+async def test_a_large_message_fetched_in_pieces_is_built_once(certificate: Certificate) -> None:
+    made = 0
+
+    def write() -> bytes:
+        nonlocal made
+        made += 1
+        return mail("large", "word " * 6_000_000)
+
+    async with Simulator([GivenMessage(write, time=0)], certificate=certificate) as sim, Client(sim) as client:
+        await client("EXAMINE INBOX")
+        for start in range(0, 5_000_000, 1_000_000):
+            await client(f"UID FETCH 1 (BODY.PEEK[]<{start}.100>)")
+        assert made == 1
+
+
+async def test_a_prepared_simulator_builds_no_message_for_a_list(certificate: Certificate) -> None:
+    made = 0
+
+    def write() -> bytes:
+        nonlocal made
+        made += 1
+        return mail("one")
+
+    async with Simulator([GivenMessage(write, time=0)], certificate=certificate) as sim, Client(sim) as client:
+        sim.prepare()
+        sim.empty_message_cache()
+        before = made
+        await client("EXAMINE INBOX")
+        await client("UID FETCH 1 (ENVELOPE BODYSTRUCTURE RFC822.SIZE INTERNALDATE FLAGS)")
+        assert made == before == 1

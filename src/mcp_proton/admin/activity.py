@@ -10,14 +10,30 @@ from mcp_proton.domain.caller import owner
 from mcp_proton.services.answers import answer
 from mcp_proton.services.operations.journal import OperationsList
 
-from .exits import Exit  # noqa: TC001  # cyclopts reads annotations
+from .exits import Exit
 from .printing import AsJson, Printer
 from .world import opened
 
+_COLUMNS = ("at", "client", "operation", "state", "code", "operation_id")
+
 
 async def activity(
-    *, limit: Annotated[int, Parameter(help="how many, newest first (1-50)")] = 20, json: AsJson = False
+    *, limit: Annotated[int, Parameter(help="how many, newest first (1 to 50)")] = 20, json: AsJson = False
 ) -> Exit:
-    """See what was done, by whom: the latest records of the journal, reads included."""
+    """See what was done, by whom: the latest records of the journal, reads included.
+
+    It never holds subjects, addresses or texts. Times are in UTC.
+
+      mcp-proton activity --limit 50
+      mcp-proton activity --json | jq .operations
+    """
+    printer = Printer(as_json=json)
     async with opened() as service:
-        return Printer(as_json=json).answer(answer(await service.submit(owner(), OperationsList(limit=limit))))
+        told = answer(await service.submit(owner(), OperationsList(limit=limit)))
+    operations = told.get("operations", [])
+    if json or told["status"] != "ok":
+        return printer.answer(told)
+    if not operations:
+        printer.remark("nothing was asked yet")
+    printer.table([{name: one.get(name) for name in _COLUMNS} for one in operations])
+    return Exit.DONE

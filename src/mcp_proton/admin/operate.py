@@ -1,4 +1,7 @@
-"""`mcp-proton do <operation>`: every operation as a command, read off the catalog. The owner is the caller."""
+"""`mcp-proton do <operation>`: every operation as a command, read off the catalog. The owner is the caller.
+
+What the owner's own surface must ask about (destroying something) is shown and asked here, at the terminal.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +15,12 @@ from pydantic import ValidationError
 
 from mcp_proton.domain.caller import Audience, owner
 from mcp_proton.domain.complaint import from_validation
+from mcp_proton.domain.errors import Invalid
 from mcp_proton.services import registry
 from mcp_proton.services.answers import answer
 
-from .exits import Exit
+from . import reviewing
+from .exits import Exit  # noqa: TC001  # cyclopts reads annotations
 from .printing import AsJson, Printer
 from .world import Demo, opened
 
@@ -26,44 +31,79 @@ if TYPE_CHECKING:
 
     from mcp_proton.domain.operation import Request
 
-app = App(name="do", help="Do one thing yourself, through the same door as every agent.")
+app = App(
+    name="do",
+    help="""Do one thing yourself, through the same door as every agent.
+
+  mcp-proton do mailboxes_overview
+  mcp-proton do messages_search 'from:anna has:attachment' --limit 5
+  mcp-proton do messages_get HANDLE --view html
+  mcp-proton do attachments_save HANDLE 1 --json
+
+Results name messages by handles; copy them whole. With --demo everything is
+made up. `mcp-proton do OPERATION --help` explains one operation.""",
+)
+Yes = Annotated[bool, Parameter(name="--yes", negative="", help="ask for no confirmation")]
 
 
 def _command(name: str, request: type[Request], help_text: str) -> Callable[..., Any]:
-    async def run(*, json: bool = False, demo: bool = False, **values: Any) -> Exit:
+    async def run(*required: Any, json: bool = False, demo: bool = False, yes: bool = False, **values: Any) -> Exit:
         printer = Printer(as_json=json)
-        given = {key: value for key, value in values.items() if value is not None}
-        try:
-            filled = request.model_validate({_field_of(request, key): value for key, value in given.items()})
-        except ValidationError as error:
-            for complaint in from_validation(error, request).complaints:
-                printer.remark(
-                    f"--{str(complaint.key[0]).replace('_', '-') if complaint.key else name}: {complaint.what}"
-                )
-            return Exit.USAGE
+        filled = _filled(request, {**dict(zip(positions, required, strict=False)), **values})
         async with opened(demo=demo) as service:
-            return printer.answer(answer(await service.submit(owner(), filled)))
+            outcome = await service.submit(owner(), filled)
+            if outcome.status == "approval_pending" and outcome.operation_id:
+                outcome = await reviewing.answered(service, outcome, printer, yes=yes)
+            return printer.answer(answer(outcome))
 
     parameters = [_parameter(field, info) for field, info in request.model_fields.items()]
     parameters.sort(key=lambda one: one.default is not inspect.Parameter.empty)
-    options = [
-        inspect.Parameter("json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=AsJson),
-        inspect.Parameter("demo", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Demo),
-    ]
-    run.__signature__ = inspect.Signature([*parameters, *options])  # type: ignore[attr-defined]  # what cyclopts reads
+    positions = [one.name for one in parameters if one.default is inspect.Parameter.empty]
+    for option, kind in {"json": AsJson, "demo": Demo, "yes": Yes}.items():
+        parameters.append(
+            inspect.Parameter(option, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=kind)
+        )  # fmt: skip
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # what cyclopts reads
+    run.__annotations__ = {one.name: one.annotation for one in parameters}
     run.__name__ = name
     run.__doc__ = help_text
     return run
 
 
+def _filled(request: type[Request], values: dict[str, Any]) -> Request:
+    """Fill the request in. Raises `Invalid` with what is wrong, under the names the command line has."""
+    given = {_field_of(request, key): value for key, value in values.items() if value is not None}
+    try:
+        return request.model_validate(given)
+    except ValidationError as error:
+        found = from_validation(error, request).complaints
+        told = (f"{_option(str(one.key[0]))}: {one.what}" if one.key else one.what for one in found)
+        raise Invalid("; ".join(told)) from None
+
+
 def _parameter(name: str, info: FieldInfo) -> inspect.Parameter:
-    shown = info.alias or name
-    option = Parameter(name=f"--{shown.replace('_', '-')}", help=info.description or "")
-    annotation: Any = Annotated[_plain(info.annotation), option]
+    option = Parameter(name=_option(info.alias or name), help=info.description or "", negative=_negative(info))
+    kind = _plain(info.annotation)
     if info.is_required():
-        return inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=annotation)
-    default = info.default if isinstance(info.default, bool | int) else None
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+        return inspect.Parameter(
+            name, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=Annotated[kind, option]
+        )  # fmt: skip
+    default = info.default if isinstance(info.default, bool | int | str) else None
+    return inspect.Parameter(
+        name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=default,
+        annotation=Annotated[kind if default is not None else kind | None, option],
+    )
+
+
+def _negative(info: FieldInfo) -> str | None:
+    """Offer `--no-…` only for what is on unless said otherwise."""
+    return None if info.default is True else ""
+
+
+def _option(field: str) -> str:
+    return f"--{field.replace('_', '-')}"
 
 
 def _plain(annotation: Any) -> Any:
@@ -73,7 +113,7 @@ def _plain(annotation: Any) -> Any:
         return _plain(get_args(annotation)[0])
     if origin in (Union, UnionType):
         kinds = [one for one in get_args(annotation) if one is not type(None)]
-        return _plain(kinds[0]) | None
+        return _plain(kinds[0])
     if origin is tuple:
         return list[str]
     if origin is Literal or annotation in (bool, int, Path):
@@ -88,6 +128,6 @@ def _field_of(request: type[Request], name: str) -> str:
 
 for _definition in registry.load().for_audience(Audience.AGENT):
     app.command(
-        _command(_definition.name, _definition.request, _definition.request.__doc__ or ""),
-        name=[_definition.name, _definition.name.replace("_", "-")],
+        _command(_definition.name, _definition.request, inspect.cleandoc(_definition.request.__doc__ or "")),
+        name=_definition.name,
     )

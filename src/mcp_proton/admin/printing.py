@@ -62,9 +62,11 @@ class Printer:
         self._remarks.print(Text(_shown(text)))
 
     def table(self, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Print rows as a table for a person, tab-separated for a pipe."""
+        """Print rows as a table for a person, tab-separated under their names for a pipe."""
         columns = list(dict.fromkeys(name for row in rows for name in row))
         if not self.out.is_terminal:
+            if rows:
+                self.line("\t".join(columns))
             for row in rows:
                 self.line("\t".join(_cell(row.get(name)) for name in columns))
             return

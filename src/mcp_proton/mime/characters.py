@@ -13,14 +13,18 @@ from .notices import Decoded, Notice
 _EMOJI = "\u00a9\u00ae\u203c-\u3299\U0001f000-\U0001faff"
 _JOINING = "\u0600-\u061b\u061d-\u08ff\u0900-\u0dff\u1000-\u109f\u1780-\u17b3\u17b6-\u17ff\u1800-\u180a\u1810-\u18af"
 
+_RANGES = (
+    (0xAD, 0xAD), (0x34F, 0x34F), (0x61C, 0x61C), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F), (0x200B, 0x200B),
+    (0x200E, 0x200F), (0x202A, 0x202E), (0x2060, 0x206F), (0x3164, 0x3164), (0xFE00, 0xFE0E), (0xFEFF, 0xFEFF),
+    (0xFFA0, 0xFFA0), (0xFFF0, 0xFFFB), (0x1BCA0, 0x1BCA3), (0x1D173, 0x1D17A), (0xE0000, 0xE0FFF),
+)  # fmt: skip
+"""Always invisible: bidirectional controls, zero width, fillers, variation selectors, tags."""
+
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _SURROGATES = re.compile("[\ud800-\udfff]")
-_LINE_ENDS = re.compile("\r\n?|[\x0b\x0c\x85\u2028\u2029]")
+_LINE_ENDS = re.compile("[\x0b\x0c\x85\u2028\u2029]")
 _INVISIBLE = re.compile(
-    "["
-    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f"
-    "\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
-    "]"
+    f"[{''.join(f'{chr(first)}-{chr(last)}' for first, last in _RANGES)}]"
     f"|(?<![{_JOINING}])\u200c|\u200c(?![{_JOINING}])"
     f"|(?<![{_JOINING}{_EMOJI}])(?<![{_EMOJI}]\ufe0f)\u200d|\u200d(?![{_JOINING}{_EMOJI}])"
     f"|(?<![{_EMOJI}0-9#*])\ufe0f"
@@ -28,20 +32,9 @@ _INVISIBLE = re.compile(
 _HARMLESS = str.maketrans("", "", "\u00ad\u034f\u200b\u200c\u200d\u2007\u2060\ufeff\ufe0f\ufe0e")
 
 
-_SUSPECT = frozenset(
-    chr(code)
-    for code in (
-        *range(0x20),
-        *range(0x7F, 0xA0),
-        *range(0x2000, 0x2070),
-        *range(0xD800, 0xE000),
-        *range(0xE0000, 0xE1000),
-    )
-    if chr(code) not in "\t\n"
-) | frozenset(
-    letter for letter in map(chr, range(0xA0, 0x1E000)) if _INVISIBLE.match(letter) and letter not in "\u200c\u200d"
-)
-"""Everything the expressions above may touch: most texts hold none of it, and a set knows that at once."""
+_TOUCHED = ((0, 8), (0xB, 0x1F), (0x7F, 0x9F), (0x200C, 0x200D), (0x2028, 0x2029), (0xFE0F, 0xFE0F), (0xD800, 0xDFFF))
+_SUSPECT = frozenset(chr(code) for first, last in (*_RANGES, *_TOUCHED) for code in range(first, last + 1))
+"""Everything that may be changed: most texts hold none of it, and a set knows that at once."""
 
 
 def visible(text: str) -> Decoded:
@@ -50,6 +43,8 @@ def visible(text: str) -> Decoded:
     The notice is given where the removed characters can carry or turn text; padding such as soft hyphens is removed
     in silence, since half of all newsletters hold it.
     """
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
     if _SUSPECT.isdisjoint(set(text)):
         return Decoded(text)
     text = _CONTROLS.sub("", _LINE_ENDS.sub("\n", text))

@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from . import css
-from .markup import Comment, End, Event, Start, Text, events, names
+from . import colours, css
+from .markup import End, Event, Start, Text, events, names
 from .notices import Notice
 
 if TYPE_CHECKING:
@@ -22,6 +22,11 @@ NO_CONTENT = names(
 )
 """Elements whose text is no part of what is read; a mail reader shows none of it."""
 
+_NO_CLASSES: frozenset[str] = frozenset()
+_HIDING = names(
+    "display content-visibility opacity filter overflow overflow-x overflow-y position text-indent margin-left margin-top"
+    " transform clip clip-path"
+)
 _REMOTE = re.compile(r"\s*(?:https?:)?//", re.IGNORECASE)
 _REMOTE_STYLE = re.compile(r"(?:url\(\s*[\"']?\s*|@import\s+[\"']?)(?:https?:)?//", re.IGNORECASE)
 _LOADING = names("src background poster srcset data lowsrc dynsrc")
@@ -38,14 +43,14 @@ _FONT_SHORTHAND = re.compile(r"(?:^|\s)(\d[\d.]*(?:px|pt|em|rem|%)?)(?:/\S+)?\s"
 class _Style(NamedTuple):
     """What text inherits. An unknown ground (a picture) is None: nothing can be said of text on it."""
 
-    text: css.RGB = css.BLACK
-    ground: css.RGB | None = css.WHITE
+    text: colours.RGB = colours.BLACK
+    ground: colours.RGB | None = colours.WHITE
     size: float = 16.0
     visible: bool = True
     transparent: bool = False
 
     def shows(self) -> bool:
-        alike = self.ground is not None and css.alike(self.text, self.ground)
+        alike = self.ground is not None and colours.alike(self.text, self.ground)
         return self.visible and not self.transparent and self.size >= 2 and not alike
 
 
@@ -77,17 +82,15 @@ class _Walk:
 
     def takes(self, event: Event) -> bool:
         """Take one event; whether it is passed on."""
-        match event:
-            case Start():
-                return self.start(event)
-            case End():
-                return self.end()
-            case Comment(text):
-                if _MARKUP.sub("", text):
-                    self.notices.add(Notice.HIDDEN_TEXT_REMOVED)
-                return False
-            case Text(text):
-                return self.text(text)
+        if isinstance(event, Start):
+            return self.start(event)
+        if isinstance(event, End):
+            return self.end()
+        if isinstance(event, Text):
+            return self.text(event.text)
+        if _MARKUP.sub("", event.text):
+            self.notices.add(Notice.HIDDEN_TEXT_REMOVED)
+        return False
 
     def start(self, event: Start) -> bool:
         """Open an element: inside something unseen it is only counted."""
@@ -100,16 +103,11 @@ class _Walk:
         if event.name in NO_CONTENT:
             self.unseen = 1
             return False
-        element = css.Element(
-            event.name, event.attributes.get("id", ""), frozenset(event.attributes.get("class", "").split()[:50])
-        )
+        element = _element(event)
         said = self.sheet.of(element, self.elements)
         if "style" in event.attributes:
-            said = (
-                css.overlaid(said, self._declared(event.attributes["style"]))
-                if said
-                else self._declared(event.attributes["style"])
-            )
+            own = self._declared(event.attributes["style"])
+            said = css.overlaid(said, own) if said else own
         if _is_hidden(event, said):
             self.unseen = self.hidden = 1
             return False
@@ -164,6 +162,12 @@ class _Walk:
             self.notices.add(Notice.REMOTE_CONTENT_BLOCKED)
 
 
+def _element(event: Start) -> css.Element:
+    said = event.attributes
+    classes = frozenset(said["class"].split()[:50]) if "class" in said else _NO_CLASSES
+    return css.Element(event.name, said.get("id", ""), classes)
+
+
 def _is_hidden(event: Start, said: css.Declarations) -> bool:
     attributes = event.attributes
     if "hidden" in attributes and not said.get("display", "none").startswith(("block", "inline", "table", "flex")):
@@ -172,11 +176,13 @@ def _is_hidden(event: Start, said: css.Declarations) -> bool:
         return True
     if event.name == "dialog" and "open" not in attributes:
         return True
-    return bool(said) and (_has_no_room(said) or _is_elsewhere(said) or _is_switched_off(said))
+    if _HIDING.isdisjoint(said):
+        return False
+    return _has_no_room(said) or _is_elsewhere(said) or _is_switched_off(said)
 
 
 def _is_switched_off(said: css.Declarations) -> bool:
-    opacity = css.pixels(said.get("opacity"), of=1)
+    opacity = colours.pixels(said.get("opacity"), of=1)
     return (
         said.get("display", "").startswith("none")
         or said.get("content-visibility", "").startswith("hidden")
@@ -189,14 +195,14 @@ def _has_no_room(said: css.Declarations) -> bool:
     overflow = said.get("overflow", said.get("overflow-y", said.get("overflow-x", "")))
     if not overflow.startswith(("hidden", "clip", "scroll", "auto")):
         return False
-    sizes = (css.pixels(said.get(name)) for name in ("height", "max-height", "width", "max-width"))
+    sizes = (colours.pixels(said.get(name)) for name in ("height", "max-height", "width", "max-width"))
     return any(size is not None and size <= 1 for size in sizes)
 
 
 def _is_elsewhere(said: css.Declarations) -> bool:
     placed = said.get("position", "").startswith(("absolute", "fixed", "relative"))
     names = ("left", "top", "right", "bottom") if placed else ()
-    moved = [css.pixels(said.get(name)) for name in (*names, "text-indent", "margin-left", "margin-top")]
+    moved = [colours.pixels(said.get(name)) for name in (*names, "text-indent", "margin-left", "margin-top")]
     if any(length is not None and length <= -400 for length in moved):
         return True
     if placed and any(length is not None and length >= 5_000 for length in moved):
@@ -217,21 +223,21 @@ def _inherited(outer: _Style, event: Start, said: css.Declarations) -> _Style:
     return _Style(text, _ground(outer, attributes, said), _size(outer, event, said), visible, transparent)
 
 
-def _text_colour(outer: _Style, event: Start, said: css.Declarations) -> tuple[css.RGB, bool]:
+def _text_colour(outer: _Style, event: Start, said: css.Declarations) -> tuple[colours.RGB, bool]:
     named = said.get("-webkit-text-fill-color") or said.get("color")
     if named is None:
         named = event.attributes.get("color") if event.name == "font" else event.attributes.get("text")
-    found = css.colour(named)
+    found = colours.colour(named)
     if found is not None:
         return found.rgb, found.alpha < 0.1
     if event.name == "a" and named is None and "href" in event.attributes:
-        return css.LINK, False
+        return colours.LINK, False
     if named is not None and not named.startswith(("inherit", "currentcolor")):
         return (127, 127, 127), False  # a colour we do not know: not that of a usual ground
     return outer.text, outer.transparent
 
 
-def _ground(outer: _Style, attributes: dict[str, str], said: css.Declarations) -> css.RGB | None:
+def _ground(outer: _Style, attributes: dict[str, str], said: css.Declarations) -> colours.RGB | None:
     named = said.get("background-color") or said.get("background")
     picture = said.get("background-image", said.get("background", ""))
     if "url(" in picture or "gradient" in picture or attributes.get("background"):
@@ -242,7 +248,7 @@ def _ground(outer: _Style, attributes: dict[str, str], said: css.Declarations) -
         return outer.ground
     if named.startswith(("none", "inherit", "transparent", "initial", "unset")):
         return outer.ground
-    found = css.colour(named) or css.colour(named.split(" ", 1)[0])
+    found = colours.colour(named) or colours.colour(named.split(" ", 1)[0])
     if found is None:
         return None
     return outer.ground if found.alpha < 0.05 else found.rgb if found.alpha > 0.9 else None
@@ -255,7 +261,7 @@ def _size(outer: _Style, event: Start, said: css.Declarations) -> float:
         named = short[1] if short else None
     if named is None and event.name == "font":
         return _SIZES.get(event.attributes.get("size", ""), outer.size)
-    size = css.pixels(named, of=outer.size)
+    size = colours.pixels(named, of=outer.size)
     if size is None:
         return 16.0 if named else outer.size
     return size

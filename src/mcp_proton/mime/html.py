@@ -34,6 +34,7 @@ _SCHEMES = {"http", "https", "mailto", "tel", "cid", "data"}
 _PICTURE = re.compile(r"cid:|data:image/(?:png|gif|jpeg|webp);base64,", re.IGNORECASE)
 _SPACES = re.compile(r"[ \t\n\f\r]+")
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
+_LAID_OUT = BLOCKS | {"a", "br", "hr", "img", "input"}
 _PARAGRAPHS = _HEADINGS | {"p", "table", "ul", "ol", "dl", "pre", "blockquote"}
 
 
@@ -52,13 +53,12 @@ def to_text(source: str, *, limit: int = DEFAULT.html) -> Rendered:
         notices.add(Notice.TRUNCATED)
     renderer = _Renderer()
     for event in seen(source, notices):
-        match event:
-            case Start():
-                renderer.start(event)
-            case End(name):
-                renderer.end(name)
-            case Text(text):
-                renderer.text(text)
+        if isinstance(event, Text):
+            renderer.text(event.text)
+        elif isinstance(event, Start):
+            renderer.start(event)
+        else:
+            renderer.end(event.name)
     read = visible(renderer.finish())
     if renderer.links.differs:
         notices.add(Notice.LINK_TEXT_DIFFERS)
@@ -114,6 +114,8 @@ class _Renderer:
     def start(self, event: Start) -> None:
         """Begin an element."""
         name = event.name
+        if name not in _LAID_OUT:
+            return
         match name:
             case "br":
                 self.page.newline()
@@ -154,6 +156,8 @@ class _Renderer:
 
     def end(self, name: str) -> None:
         """End an element."""
+        if name not in _LAID_OUT:
+            return
         match name:
             case "td" | "th":
                 self.page.close_cell()

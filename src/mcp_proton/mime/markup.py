@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from .notices import Notice
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 DEPTH = 500
 ELEMENTS = 30_000
@@ -108,17 +108,16 @@ def events(source: str, notices: set[str]) -> Iterator[Event]:
     """Yield the balanced stream; `notices` learns `html_damaged`, `nested_too_deep` and `truncated`."""
     tree = _Tree(notices)
     for token in _tokens(source, notices):
-        match token:
-            case Start():
-                yield from tree.start(token)
-            case End():
-                yield from tree.end(token.name)
-            case _ if not tree.too_deep:
-                yield token
-        if tree.count > ELEMENTS:
-            notices.add(Notice.TRUNCATED)
-            break
-    yield from tree.close_all()
+        if isinstance(token, Start):
+            yield from tree.start(token)
+            if tree.count > ELEMENTS:
+                notices.add(Notice.TRUNCATED)
+                break
+        elif isinstance(token, End):
+            yield from tree.end(token.name)
+        elif not tree.too_deep:
+            yield token
+    yield from tree.close_down_to(0)
 
 
 def _tokens(source: str, notices: set[str]) -> Iterator[Event]:
@@ -177,46 +176,44 @@ class _Tree:
         self.too_deep = 0
         self.count = 0
 
-    def start(self, token: Start) -> Iterator[Event]:
+    def start(self, token: Start) -> Sequence[Event]:
         """Open an element, closing what it ends by implication."""
         self.count += 1
         name = token.name
         if self.too_deep or len(self.open) >= DEPTH:
             self._descend(name)
-            return
+            return ()
+        closed: list[Event] = []
         if name in _CLOSES:
-            yield from self._imply(_CLOSES[name], _STOPS.get(name, _TABLE))
+            closed = self._imply(_CLOSES[name], _STOPS.get(name, _TABLE))
         elif name in BLOCKS and self.open and self.open[-1] == "p":
-            yield self._pop()
-        yield token
+            closed = self.close_down_to(len(self.open) - 1)
         if name in VOID:
-            yield End(name)
-        else:
-            self.open.append(name)
-            self.counts[name] += 1
+            return (*closed, token, End(name))
+        self.open.append(name)
+        self.counts[name] += 1
+        return (*closed, token)
 
-    def end(self, name: str) -> Iterator[Event]:
+    def end(self, name: str) -> Sequence[Event]:
         """Close the nearest element of that name; a stray end closes nothing, nor does one cross a table cell."""
         if self.too_deep:
             self._ascend(name)
-            return
-        if not self.counts[name] or not self._in_scope(name):
-            return
-        while True:
-            closed = self._pop()
-            yield closed
-            if closed.name == name:
-                return
+            return ()
+        if not self.counts.get(name) or not self._in_scope(name):
+            return ()
+        place = len(self.open) - 1
+        while self.open[place] != name:
+            place -= 1
+        return self.close_down_to(place)
 
-    def close_all(self) -> Iterator[Event]:
-        """Close whatever is open."""
-        while self.open:
-            yield self._pop()
-
-    def _pop(self) -> End:
-        name = self.open.pop()
-        self.counts[name] -= 1
-        return End(name)
+    def close_down_to(self, place: int) -> list[Event]:
+        """Close the elements from this place on, innermost first."""
+        closed: list[Event] = []
+        while len(self.open) > place:
+            name = self.open.pop()
+            self.counts[name] -= 1
+            closed.append(End(name))
+        return closed
 
     def _in_scope(self, name: str) -> bool:
         if name in _SCOPES or name in {"tr", "tbody", "thead", "tfoot", "body", "html"}:
@@ -228,18 +225,15 @@ class _Tree:
                 return False
         return False
 
-    def _imply(self, closed: frozenset[str], stops: frozenset[str]) -> Iterator[Event]:
+    def _imply(self, closed: frozenset[str], stops: frozenset[str]) -> list[Event]:
         """Close the outermost of these elements above the nearest stop, with all that is in it."""
-        if not any(self.counts[name] for name in closed):
-            return
-        cut = None
+        cut = len(self.open)
         for place in range(len(self.open) - 1, -1, -1):
             if self.open[place] in stops:
                 break
             if self.open[place] in closed:
                 cut = place
-        while cut is not None and len(self.open) > cut:
-            yield self._pop()
+        return self.close_down_to(cut)
 
     def _descend(self, name: str) -> None:
         self.notices.add(Notice.NESTED_TOO_DEEP)

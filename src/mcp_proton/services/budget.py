@@ -10,15 +10,21 @@ from .fields import Mark
 
 DEFAULT_TOKENS = 2000
 MOST_TOKENS = 10000
-_CHARACTERS_A_TOKEN = 3.3
+_LETTERS_A_TOKEN = 4
+_TOKENS_A_SIGN = 0.6
+_CHEAP = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ \n"
 
 MaxTokens = Annotated[int, Field(ge=200, le=MOST_TOKENS), Mark.TOKEN]
 
 
 def tokens(text: str) -> int:
-    """Estimate o200k tokens, never much too low: ASCII at 3.3 characters a token, anything else at one a character."""
-    plain = len(text.encode("ascii", "ignore"))
-    return int(plain / _CHARACTERS_A_TOKEN + len(text) - plain) + 1
+    """Estimate o200k tokens, never much too low.
+
+    Four ASCII letters or blanks make a token; digits and signs are dearer (links, handles); anything else counts one each.
+    """
+    ascii_only = text.encode("ascii", "ignore")
+    dear = len(ascii_only.translate(None, _CHEAP))
+    return int((len(ascii_only) - dear) / _LETTERS_A_TOKEN + dear * _TOKENS_A_SIGN + len(text) - len(ascii_only)) + 1
 
 
 def cut(text: str, budget: int, start: int = 0) -> tuple[str, int | None]:
@@ -26,7 +32,7 @@ def cut(text: str, budget: int, start: int = 0) -> tuple[str, int | None]:
 
     Prefers to end at a line, then at a blank, when one is near.
     """
-    rest = text[start : start + int(budget * _CHARACTERS_A_TOKEN) + 2]
+    rest = text[start : start + budget * _LETTERS_A_TOKEN + 2]
     if start + len(rest) >= len(text) and tokens(rest) <= budget:
         return rest, None
     low, high = 1, len(rest)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from mcp_proton.simulator.recording import Recording, Step
 
 Found = tuple[int, str, str, str]
-_EVENT_PERIOD = 2.0
+_EVENT_PERIOD = 3.0
 _LONGEST_WAIT = 600.0
 _EVIDENCE = frozenset({"note", "api calls", "sent", "stored", "shows"})
 
@@ -35,6 +35,8 @@ class Player:
     def __init__(self, recorded: Recording, certificate: Certificate, logins: dict[int, str]) -> None:
         self._recorded = recorded
         self._clock = WoundClock()
+        stated = [float(recorded.environment.get(name, 0)) for name in ("LAB_PERIOD_MS", "LAB_JITTER_MS")]
+        self._event_period = sum(stated) / 1000 or _EVENT_PERIOD
         self._logins = logins
         self._names = Names()
         self._lines: dict[str, Line] = {}
@@ -128,7 +130,7 @@ class Player:
         elif "account" in step:
             self._compare_account(step["account"], step["is"] or {})
         elif "wait" in step:
-            await self._wait(float(step["wait"]))
+            await self._pass(float(step["wait"]))
         elif "imap port" in step:
             await self._compare_port(str(step["imap port"]))
         elif not any(key in step for key in _EVIDENCE):
@@ -212,6 +214,15 @@ class Player:
         await settle(self._simulator, list(self._lines.values()))
 
     async def _pass(self, seconds: float) -> None:
+        """Let time go by; after each period Bridge asks for events, as the recorded one did by itself."""
+        while seconds >= self._event_period:
+            await self._wind(self._event_period)
+            self._simulator.release_events()
+            await self._settle()
+            seconds -= self._event_period
+        await self._wind(seconds)
+
+    async def _wind(self, seconds: float) -> None:
         end = self._clock.now() + seconds
         while (wake := self._clock.next_wake) is not None and wake <= end:
             self._clock.advance_to(wake)
@@ -224,11 +235,6 @@ class Player:
         while not is_enough() and (wake := self._clock.next_wake) is not None and wake <= end:
             self._clock.advance_to(wake)
             await self._settle()
-
-    async def _wait(self, seconds: float) -> None:
-        await self._pass(seconds)
-        if seconds >= _EVENT_PERIOD:
-            self._simulator.release_events()
 
     # -- comparing
 

@@ -29,10 +29,10 @@ class Shelf:
             self._literals.move_to_end(key)
             return found
         literal = build()
-        if len(literal) <= self._room // 2:
-            self._literals[key] = literal
-            self._used += len(literal)
-        while self._used > self._room:
+        self._literals[key] = literal
+        self._used += len(literal)
+        # The last one stays whatever its size: large messages are fetched in pieces.
+        while self._used > self._room and len(self._literals) > 1:
             self._used -= len(self._literals.popitem(last=False)[1])
         return literal
 
@@ -117,6 +117,13 @@ class ServedMessage:
         if self._structure is None:
             self._structure = structure.body(self.literal, extended=True)
         return self._structure
+
+    def prepare(self) -> None:
+        """Work out everything that is kept: size, envelope, structure."""
+        if self._envelope is None or self._structure is None:
+            self._envelope = structure.envelope(self.literal)
+            self._structure = structure.body(self.literal, extended=True)
+            self._size = len(self.literal)
 
     @property
     def internal_date(self) -> str:

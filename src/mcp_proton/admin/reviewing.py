@@ -1,0 +1,53 @@
+"""Showing the owner what waits, from its plan and not from the agent's words, and taking the answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mcp_proton.domain.caller import owner
+from mcp_proton.services.answers import answer
+from mcp_proton.services.operations.owner import ApprovalsApprove, ApprovalsDeny, ApprovalsShow
+
+from .asking import confirm, interactive
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mcp_proton.domain.operation import Result
+    from mcp_proton.domain.outcome import Outcome
+    from mcp_proton.services.service import MailService
+
+    from .printing import Printer
+
+
+async def answered(
+    service: MailService, outcome: Outcome[Result], printer: Printer, *, yes: bool
+) -> Outcome[Result]:  # fmt: skip
+    """Ask the owner about the owner's own request, and go on with it; without a terminal it is left waiting."""
+    operation = str(outcome.operation_id)
+    if not yes:
+        if not interactive():
+            return outcome
+        shown = answer(await service.submit(owner(), ApprovalsShow(operation_id=operation)))
+        remark(shown, printer)
+        if not confirm("Do it?", flag="--yes"):
+            return await service.submit(owner(), ApprovalsDeny(operation_id=operation))
+    await service.submit(owner(), ApprovalsApprove(operation_id=operation))
+    return await service.resume(owner(), operation)
+
+
+def rows(shown: Mapping[str, Any]) -> list[str]:
+    """Return what would happen, a line for each thing; `!` marks a risk, quotes mark what a stranger wrote."""
+    told = [f"{shown.get('client', '')} asks for {shown.get('operation', '')}: {shown.get('summary', '')}"]
+    for one in shown.get("lines", []):
+        value = f"“{one['value']}”" if one.get("from_stranger") else one.get("value", "")
+        told.append(f"  {'!' if one.get('risk') else ' '} {one['label']}: {value}".rstrip(": "))
+    if shown.get("expires_at"):
+        told.append(f"  {shown['state']}, until {shown['expires_at']}")
+    return told
+
+
+def remark(shown: Mapping[str, Any], printer: Printer) -> None:
+    """Show it beside the answer, on standard error."""
+    for line in rows(shown):
+        printer.remark(line)
