@@ -78,7 +78,7 @@ def _imapclient(place: Place) -> Callable[[int, int], object]:
     client.login(place.username, place.password)
     client.select_folder(place.mailbox.decode().strip('"'), readonly=True)
     items = ["FLAGS", "INTERNALDATE", "RFC822.SIZE", "ENVELOPE"]
-    return lambda first, last: client.fetch(f"{first}:{last}", items)
+    return lambda first, last: client.fetch(list(range(first, last + 1)), items)
 
 
 def _imap_tools(place: Place) -> Callable[[int, int], object]:

@@ -74,9 +74,7 @@ ODD_BODIES = {
         "CRÈME BRÛLÉE",
     ),
     "html": (
-        encoded(
-            b"<p>Gr&uuml;&szlig;e <b>aus</b> K&#246;ln</p>", charset="utf-8", encoding="base64", kind="html"
-        ),
+        encoded(b"<p>Gr&uuml;&szlig;e <b>aus</b> K&#246;ln</p>", charset="utf-8", encoding="base64", kind="html"),
         "grüße aus köln",
     ),
     "line break": (letter(body="the first\nsecond line"), "first second"),

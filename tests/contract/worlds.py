@@ -8,7 +8,7 @@ from __future__ import annotations
 import ssl
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Protocol
 
 from mcp_proton.bridge.backend import BridgeBackend
@@ -174,8 +174,8 @@ async def memory() -> AsyncIterator[World]:
     yield Memory()
 
 
-ATTENTIVE = Habits(quiet=0.0)
-"""asks for news before every look, so that a test need not wait for what it did from outside"""
+ATTENTIVE = Habits(quiet=0.0, fresh=0.0)
+"""looks anew before everything, so that a test need not wait a minute for what it did from outside"""
 CERTIFICATE = make_certificate()
 
 
@@ -190,11 +190,27 @@ def bridge_backend(simulator: Simulator, *, password: str | None = None) -> Brid
     return BridgeBackend("me", endpoint, Credentials(simulator.username, secret), sessions=ATTENTIVE)
 
 
+def unknowing(simulator: Simulator) -> ImapBackend:
+    """A backend for any IMAP server, on Bridge."""
+
+    async def secret() -> str:
+        return simulator.password
+
+    pin = Pin.of(ssl.PEM_cert_to_DER_cert(simulator.certificate_pem))
+    endpoint = Endpoint(simulator.host, simulator.imap_port, TlsMode.STARTTLS, pin)
+    return ImapBackend("me", endpoint, Credentials(simulator.username, secret), sessions=ATTENTIVE)
+
+
+def given(raw: bytes, number: int) -> GivenMessage:
+    """Message n, created n minutes after the first one."""
+    return GivenMessage(raw, time=(DAY + timedelta(minutes=number)).timestamp(), origin="imported")
+
+
 @asynccontextmanager
-async def bridge(messages: Sequence[GivenMessage] = ()) -> AsyncIterator[Bridge]:
-    """A Bridge whose first sync is over."""
+async def bridge(messages: Sequence[GivenMessage] = (), *, first_sync: float | None = None) -> AsyncIterator[Bridge]:
+    """A Bridge whose first sync is over, or brings so many messages a second."""
     user = GivenUser("alice", ["alice@proton.local"], [GivenLabel.from_path("Folders/Work")], list(messages))
-    async with Simulator(users=[user], certificate=CERTIFICATE) as simulator:
+    async with Simulator(users=[user], certificate=CERTIFICATE, first_sync=first_sync) as simulator:
         backend = bridge_backend(simulator)
         try:
             yield Bridge(simulator, backend)

@@ -159,3 +159,13 @@ def test_a_wheel_holds_the_whole_package_its_types_and_its_licence(tmp_path: Pat
     assert "mcp_proton/py.typed" in held
     assert any(name.endswith("licenses/LICENSE") for name in held)
     assert {name.split("/")[0].partition("-")[0] for name in held} == {"mcp_proton"}
+
+
+def test_the_package_and_the_command_are_called_what_they_are_called() -> None:
+    """P-01."""
+    import mcp_proton
+
+    scripts = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
+    assert scripts == {"mcp-proton": "mcp_proton.__main__:main"}
+    rooms = {path.name for path in Path(mcp_proton.__path__[0]).iterdir()}
+    assert {"domain", "bridge", "services", "policy", "storage", "mcp", "admin"} <= rooms

@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import dataclasses
+import imaplib
 import re
 import socket
 import ssl
@@ -33,6 +34,7 @@ _LONGEST_LISTENING = 2.5
 _PATIENCE = 5.0
 # How long a session takes, at most, to be told of what the engine has just learned.
 _TELLING = 0.04
+_GLUON_ID = re.compile(r"\{the gluon id of ([^}]+)\}")
 _EVIDENCE = frozenset({"note", "api calls", "sent", "stored", "shows"})
 
 
@@ -49,10 +51,12 @@ class Difference:
         return f"step {self.step}: {self.what}\n    recorded: {self.recorded}\n    engine:   {self.played}"
 
 
-def play(path: Path, server: GluonServer) -> list[Difference]:
-    """Play one recording; where it leaves open which address logs in, the one that fits is looked for."""
+def play(path: Path, server: GluonServer, logins: dict[int, str] | None = None) -> list[Difference]:
+    """Play one recording. `logins` says which address the nth opened connection uses; else the one that fits is tried."""
     recorded = recordings.load(path)
-    logins: dict[int, str] = {}
+    if logins is not None:
+        return _Play(recorded, server, logins).run()
+    logins = {}
     best = _Play(recorded, server, logins).run()
     addresses = [address for user in recorded.users for address in user.addresses]
     for opening in range(sum("open" in step for step in recorded.steps) or 1):
@@ -183,7 +187,6 @@ class _Play:
                 self._do(recordings.Step(step.number, content))
         else:
             self._happen(step)
-            self._name_messages()
             time.sleep(_TELLING)
 
     def _connect(self, letter: str, *, tls: bool) -> _Line:
@@ -195,6 +198,8 @@ class _Play:
 
     def _converse(self, step: Step) -> None:
         expected = [str(one) for one in step["got"] or []]
+        for key in _GLUON_ID.findall(str(step.get("literal", ""))):
+            self._names.values[f"the gluon id of {key}"] = self._gluon_id(key)
         if step["c"] not in self._lines:
             self._connect(step["c"], tls=True).heard.clear()
         line = self._lines[step["c"]]
@@ -206,6 +211,16 @@ class _Play:
         elif step.get("send"):
             line.send(line.number(expected, self._names.fill(str(step["send"]))))
         self._compare(expected, self._answer(line, step, expected))
+
+    def _gluon_id(self, key: str) -> str:
+        """The engine's id of a message, found as a client would."""
+        with imaplib.IMAP4(self._gluon.host, self._gluon.imap_port) as client:
+            client.login(self._gluon.username, self._gluon.password)
+            client.select('"All Mail"', readonly=True)
+            fields = "(BODY.PEEK[HEADER.FIELDS (X-Pm-Gluon-Id X-Pm-Internal-Id)])"
+            found = client.fetch("1:*", fields)[1]
+        shown = next(one[1].decode() for one in found if self._names.values[f"id:{key}"].encode() in one[1])
+        return re.findall(r"X-Pm-Gluon-Id: (\S+)", shown)[0]
 
     def _send_literal(self, line: _Line, step: Step, expected: list[str]) -> None:
         text = self._names.fill(str(step["literal"]))
@@ -265,8 +280,6 @@ class _Play:
             found = actual.get(key) if not key.startswith("new") else _pop_equal(made, wanted)
             if found is None or {one: found[one] for one in wanted} != wanted:
                 self._differs(f"the account's {key}", wanted, found)
-            else:
-                self._names.values.setdefault(f"id:{key}", found["id"])
         for key in made:
             self._differs("the account holds more", "(nothing)", f"{key}: {actual[key]}")
 
@@ -289,6 +302,8 @@ class _Play:
         known = next((key for key in plain if key in step), None)
         if known is not None:
             plain[known](step[known])
+            if known == "elsewhere":
+                self._name_messages()
         elif not any(key in step for key in _EVIDENCE):
             self._differs("a step of a kind that isn't known", sorted(step.content), "")
 

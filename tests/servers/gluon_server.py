@@ -12,6 +12,7 @@ The engine is real, at the commit that Bridge 3.21.1 pins; account, API and Brid
 from __future__ import annotations
 
 import base64
+import contextlib
 import fcntl
 import hashlib
 import json
@@ -22,7 +23,6 @@ import socket
 import ssl
 import subprocess
 import sys
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -55,6 +55,10 @@ class CannotBuildError(RuntimeError):
 
 class OrderRefusedError(RuntimeError):
     """The program wouldn't do what it was told; the message is its own."""
+
+
+class ProgramEndedError(RuntimeError):
+    """The program is gone, as a Bridge's would be: the engine can be brought down by a command."""
 
 
 # -- the program
@@ -190,19 +194,25 @@ class Gluon:
         self.close()
 
     def close(self) -> None:
-        """End this Bridge, its sessions and its files."""
-        try:
+        """End this Bridge, its sessions and its files; nothing is left to do if the program has ended."""
+        with contextlib.suppress(ProgramEndedError):
             self._order("close")
-        finally:
-            self._hang_up()
+        self._hang_up()
 
     def _hang_up(self) -> None:
         self._lines.close()
         self._socket.close()
 
     def _order(self, do: str, **what: object) -> Any:
-        self._socket.sendall(json.dumps({"do": do, "bridge": self._number, **what}).encode() + b"\n")
-        answer = json.loads(self._lines.readline() or b'{"error": "the program has ended"}')
+        written = json.dumps({"do": do, "bridge": self._number, **what}).encode() + b"\n"
+        try:
+            self._socket.sendall(written)
+            line = self._lines.readline()
+        except ConnectionError:
+            line = b""
+        if not line:
+            raise ProgramEndedError(do)
+        answer = json.loads(line)
         if "error" in answer:
             raise OrderRefusedError(f"{do}: {answer['error']}")
         return answer
@@ -349,7 +359,7 @@ def _message_written(message: GivenMessage) -> dict[str, object]:
 # -- for tests
 
 
-@contextmanager
+@contextlib.contextmanager
 def running(environment: Mapping[str, str] | None = None) -> Iterator[GluonServer]:
     """The program, built if need be, ended and its files gone at the end. `environment` may set TZ."""
     folder = process.make_folder()

@@ -176,3 +176,49 @@ async def test_a_server_that_cannot_be_reached_is_an_ordinary_answer(
     monkeypatch.setattr(house.personal, "search", gone)
     told = await house.ask("messages_list")
     assert (told["status"], told["why"]) == ("unavailable", "the mail server does not answer")
+
+
+async def test_one_message_in_two_mailboxes_is_two_occurrences_with_a_handle_each(house: House) -> None:
+    """P-91: grouping never merges targets; a conversation shows the message once, under the handle that was named."""
+    first = house.receive("Twice", message_id="<t@x>")
+    second = house.receive("Twice", message_id="<t@x>", mailbox="Archive")
+    found = await house.ask("messages_search", query="message-id:<t@x>")
+    assert {one["handle"] for one in found["messages"]} == {str(first), str(second)}
+    shown = await house.ask("threads_get", message=str(second))
+    assert [one["handle"] for one in shown["messages"]] == [str(second)]
+
+
+async def test_a_message_id_is_searched_exactly_and_with_its_case(house: House) -> None:
+    """A-64."""
+    house.receive(message_id="<CaSe@x>")
+    assert len((await house.ask("messages_search", query="message-id:<CaSe@x>"))["messages"]) == 1
+    assert "messages" not in await house.ask("messages_search", query="message-id:<case@x>")
+
+
+async def test_the_internal_reference_that_bridge_adds_makes_no_conversation(house: House) -> None:
+    """B-09: every message served by Bridge refers to its own id at protonmail.internalid."""
+    internal = "References: <abc@protonmail.internalid>\n"
+    first = house.receive("One thing", message_id="<1@x>", more=internal)
+    house.receive("Another thing", message_id="<2@x>", more=internal)
+    told = await house.ask("threads_get", message=str(first))
+    assert len(told["messages"]) == 1
+    assert "missing" not in told
+
+
+async def test_an_attachment_that_is_damaged_is_told_as_such_and_never_silently_short(house: House) -> None:
+    """A-69 bettered: what can be decoded is given, and the damage is named."""
+    house.rules(preset="autonomous")
+    raw = mixed("<p>x</p>", (("a.bin", "application/octet-stream", b"content of the file"),))
+    handle = str(house.personal.add("INBOX", raw.replace(b"Y29udGVudCB", b"Y29u!!dGVudCB")))
+    told = await house.ask("attachments_save", message=handle, index=1)
+    assert told["notices"] == ["transfer_encoding_damaged"]
+
+
+async def test_flags_of_a_row_are_the_few_that_say_something(house: House) -> None:
+    """A-70 bettered: a hundred keywords cost the reader nothing."""
+    flags = frozenset({"flagged", "answered", *(f"keyword{n}" for n in range(100))})
+    house.personal.add("INBOX", b"Subject: x\r\n\r\n", flags=flags)
+    (one,) = (await house.ask("messages_list"))["messages"]
+    assert one["flagged"] is True
+    assert one["answered"] is True
+    assert "keyword" not in json.dumps(one)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from mcp_proton.config.tables import Profile
 from mcp_proton.policy.presets import Preset
 
-from .asking import NobodyAnsweredError, ask, choose, confirm, interactive, say
+from .asking import SaidNoError, ask, choose, confirm, interactive, say
 from .programs import Program, guess
 from .wanted import flag, labelled, recipient
 
@@ -25,9 +25,9 @@ MEANINGS = {
     Preset.CUSTOM: "as assistant, changed by your own `[custom]` table in policy.toml",
 }
 AUTONOMOUS_RISK = (
-    "Mail is written by strangers, and an agent can be talked into things by a mail it reads. With `autonomous` such an",
-    "agent sends, deletes for good and writes files without you. A limit on whom it may write to keeps your mail from",
-    "being sent to a stranger; no rule widens it.",
+    "Mail is written by strangers, and an agent can be talked into things by a mail it reads. With `autonomous` such an "
+    "agent sends, deletes for good and writes files without you. A limit on whom it may write to keeps your mail from "
+    "being sent to a stranger; no rule widens it."
 )
 _WHOM = "Whom may agents write to? Addresses or @domains, commas between; empty: anybody"
 
@@ -77,7 +77,7 @@ def choose_preset(account: str, wanted: Wanted, policy: Policy, *, new: bool, al
 def _ask_preset(current: Preset | None, *, new: bool) -> Preset | None:
     if current is not None and not (new and interactive()):
         return None
-    say("What may agents do with this mail?")
+    say("", "What may agents do with this mail?")
     options = {one.value: meaning for one, meaning in MEANINGS.items()}
     default = (current or Preset.ASSISTANT).value
     return Preset(choose("Preset", options, flag="--preset", default=default))
@@ -85,14 +85,14 @@ def _ask_preset(current: Preset | None, *, new: bool) -> Preset | None:
 
 def _warned(wanted: Wanted, *, limited: bool) -> tuple[str, ...]:
     """Explain what autonomous risks and offer a limit (P-23). Raises unless the owner still wants it."""
-    say(*AUTONOMOUS_RISK)
+    say("", AUTONOMOUS_RISK)
     recipients = _given(wanted.recipients)
     if limited and not recipients:
         say("The limit on recipients that is in your policy.toml stays.")
     elif not recipients and not wanted.yes:
         recipients = _listed(ask(_WHOM, flag="--recipients", check=lambda text: " ".join(_listed(text))))
     if not wanted.yes and not confirm("Choose autonomous?", flag="--yes"):
-        raise NobodyAnsweredError
+        raise SaidNoError
     return recipients
 
 
@@ -110,6 +110,7 @@ def admit(account: str, wanted: Wanted, config: Config, preset: Preset | None, *
     if wanted.client:
         label = flag("--client", labelled, wanted.client)
     elif interactive() and new and not config.clients:
+        say("")
         label = ask("A label for the agent you let in (empty: nobody yet)", flag="--client", check=_label_or_nothing)
     else:
         return None

@@ -10,8 +10,6 @@ from cyclopts import App, Parameter
 from mcp_proton import bootstrap
 from mcp_proton.config import editing
 from mcp_proton.domain.caller import owner
-from mcp_proton.domain.complaint import nearest
-from mcp_proton.domain.errors import NotFound
 from mcp_proton.services.answers import answer
 from mcp_proton.services.operations.accounts import AccountsHealth, CapabilitiesReport
 from mcp_proton.storage.vault import Vault
@@ -19,7 +17,7 @@ from mcp_proton.storage.vault import Vault
 from .asking import confirm
 from .exits import Exit
 from .printing import AsJson, Printer
-from .world import opened
+from .world import known_account, opened
 
 app = App(
     name="accounts",
@@ -66,8 +64,9 @@ async def health(account: Name = None, /, *, json: AsJson = False) -> Exit:
 
 @app.command
 async def capabilities(account: Name = None, /, *, json: AsJson = False) -> Exit:
-    """Tell what an account can do, and how we know."""
+    """Tell what an account can do, and how we know: the server is asked first."""
     async with opened() as service:
+        await service.submit(owner(), AccountsHealth(account=account))  # until then nothing is known of the server
         return Printer(as_json=json).answer(answer(await service.submit(owner(), CapabilitiesReport(account=account))))
 
 
@@ -76,7 +75,7 @@ async def remove(
     account: Annotated[str, Parameter(help="the account's short name")],
     /,
     *,
-    yes: Annotated[bool, Parameter(negative="", help="do not ask")] = False,
+    yes: Annotated[bool, Parameter(negative="", help="do not ask", show_default=False)] = False,
     json: AsJson = False,
 ) -> Exit:
     """Take an account out of config.toml, and its password out of the keyring or file that holds it.
@@ -85,10 +84,7 @@ async def remove(
     """
     printer = Printer(as_json=json)
     settings = bootstrap.settings(os.environ)
-    listed = settings.config.accounts.get(account)
-    if listed is None:
-        near = nearest(account, settings.config.accounts)
-        raise NotFound(f"there is no account `{account}`{near}", next="`mcp-proton accounts list` names them")
+    listed = known_account(settings, account)
     if not yes and not confirm(f"Remove account {account} and its stored password?", flag="--yes"):
         printer.remark("nothing was changed")
         return Exit.REFUSED

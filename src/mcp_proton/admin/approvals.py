@@ -70,7 +70,9 @@ async def show(operation_id: OperationId, /, *, json: AsJson = False) -> Exit:
 
 
 @app.command
-async def approve(operation_id: OperationId, /, *, passphrase_file: PassphraseFile = None, json: AsJson = False) -> Exit:
+async def approve(
+    operation_id: OperationId, /, *, passphrase_file: PassphraseFile = None, json: AsJson = False
+) -> Exit:
     """Let a waiting operation happen, once, as shown. Needs a terminal, or your owner passphrase."""
     printer = Printer(as_json=json)
     if passphrase_file is not None and not passphrase.matches(passphrase_file):

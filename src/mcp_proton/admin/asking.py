@@ -6,7 +6,9 @@ Questions go to standard error, so that standard output holds the answer alone.
 from __future__ import annotations
 
 import getpass
+import shutil
 import sys
+import textwrap
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -31,15 +33,22 @@ class NobodyAnsweredError(Exception):
     """The terminal was closed, or the same question was answered wrongly again and again."""
 
 
+class SaidNoError(Exception):
+    """The owner does not want it after all."""
+
+
 def interactive() -> bool:
     """Whether a person sits at the terminal."""
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def say(*lines: str) -> None:
-    """Tell the owner something beside a question."""
+    """Tell the owner something beside a question. Lines are broken between words where the terminal ends."""
+    width = max(40, min(100, shutil.get_terminal_size().columns - 1))
     for line in lines:
-        sys.stderr.write(f"{line}\n")
+        indent = " " * (len(line) - len(line.lstrip()))
+        broken = textwrap.wrap(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+        sys.stderr.write("\n".join(broken) + "\n")
     sys.stderr.flush()
 
 

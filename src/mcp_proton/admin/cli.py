@@ -67,7 +67,7 @@ def run(arguments: Sequence[str]) -> int:
         sys.stdout.flush()
     except BrokenPipeError:
         return _leave_quietly()
-    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001
+    except (Exception, KeyboardInterrupt) as error:
         return _told(error, words)
     return int(ended) if isinstance(ended, int) else Exit.DONE
 

@@ -77,7 +77,11 @@ def add(
 
 @app.command
 def remove(
-    name: Label, /, *, yes: Annotated[bool, Parameter(negative="", help="do not ask")] = False, json: AsJson = False
+    name: Label,
+    /,
+    *,
+    yes: Annotated[bool, Parameter(negative="", help="do not ask", show_default=False)] = False,
+    json: AsJson = False,
 ) -> Exit:
     """Take a client out of config.toml; from then on it is refused."""
     printer = Printer(as_json=json)

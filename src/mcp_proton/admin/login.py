@@ -98,7 +98,11 @@ async def _try(name: str, account: Account, server: Server, password: str) -> Lo
         return password
 
     found = await trial.log_in(name, account, give)
-    if found.health.code == "untrusted_server" and account.certificate is None and server.security is not Security.PLAIN:
+    if (
+        found.health.code == "untrusted_server"
+        and account.certificate is None
+        and server.security is not Security.PLAIN
+    ):
         account = account.model_copy(update={"certificate": str(await servers.trust_after_all(server))})
         found = await trial.log_in(name, account, give)
     return Login(account, found)
@@ -123,7 +127,7 @@ def _asked(server: Server) -> str:
 
 def _ask_username(server: Server) -> str:
     if server.kind is Kind.BRIDGE:
-        say("In Bridge, open the account's Mailbox details: it shows the username and the password to use here.")
+        say("", "In Bridge, open the account's Mailbox details: it shows the username and the password to use here.")
 
     def filled(text: str) -> str:
         if not text:
@@ -141,6 +145,8 @@ def _place(name: str, wanted: Wanted, before: Account | None, folders: Folders) 
         return before.secret
     default = default_place(name, folders)
     if not interactive():
+        if default != "keyring":
+            say(f"This system has no keyring, so the password is kept in a file only you can read: {default[5:]}")
         return default
     return _ask_place(name, default, folders)
 
@@ -152,6 +158,7 @@ def _ask_place(name: str, default: str, folders: Folders) -> str:
         return _absolute(placed(words.get(text, text)))
 
     say(
+        "",
         "Where shall the password be kept? It is never written into config.toml.",
         "  keyring            the system's password store",
         "  file               a file that only you can read",
@@ -170,7 +177,7 @@ def _keyring_works() -> bool:
     """Whether the system's own store can be used here. Asking it for its priority is how a backend says so."""
     try:
         return float(getattr(type(system_keyring()), "priority", 0)) > 0
-    except Exception:  # noqa: BLE001 - backends raise whatever their libraries do
+    except Exception:
         return False
 
 
@@ -185,8 +192,8 @@ def _refused(server: Server, *, stored: bool) -> list[str]:
 
 def _ended(code: str | None, why: str, following: str | None) -> MailError:
     if code == AuthFailed.code:
-        following = "check username and password; on Bridge both stand in Mailbox details, and the account must be signed in"
+        following = (
+            "check username and password; on Bridge both stand in Mailbox details, and the account must be signed in"
+        )
         return AuthFailed(why, next=following)
     return Unavailable(why, next=following, code=code)
-
-

@@ -20,7 +20,7 @@ from mcp_proton.services import registry
 from mcp_proton.services.answers import answer
 
 from . import reviewing
-from .exits import Exit  # noqa: TC001  # cyclopts reads annotations
+from .exits import Exit
 from .printing import AsJson, Printer
 from .world import Demo, opened
 
@@ -43,7 +43,7 @@ app = App(
 Results name messages by handles; copy them whole. With --demo everything is
 made up. `mcp-proton do OPERATION --help` explains one operation.""",
 )
-Yes = Annotated[bool, Parameter(name="--yes", negative="", help="ask for no confirmation")]
+Yes = Annotated[bool, Parameter(name="--yes", negative="", help="ask for no confirmation", show_default=False)]
 
 
 def _command(name: str, request: type[Request], help_text: str) -> Callable[..., Any]:

@@ -6,11 +6,12 @@ import hashlib
 import hmac
 import os
 import secrets
-import sys
 from typing import TYPE_CHECKING
 
 from mcp_proton.config import folders
 from mcp_proton.storage.files import read_owned, write_private
+
+from .login import first_line
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,13 +30,13 @@ def keep(passphrase: str) -> None:
 
 
 def matches(source: Path) -> bool:
-    """Whether the first line of a file ("-" is standard input) is the passphrase. False when none was set."""
-    offered = sys.stdin.readline() if str(source) == "-" else read_owned(source)[0].split("\n", 1)[0]
+    """Whether the first line of a file ("-": standard input) is the passphrase. False when none was set."""
+    offered = first_line(source)
     try:
         _, salt, digest = read_owned(_file())[0].split()
     except (FileNotFoundError, ValueError):
         return False
-    computed = hashlib.scrypt(offered.rstrip("\r\n").encode(), salt=bytes.fromhex(salt), **_COST)
+    computed = hashlib.scrypt(offered.encode(), salt=bytes.fromhex(salt), **_COST)
     return hmac.compare_digest(computed, bytes.fromhex(digest))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from datetime import UTC, datetime
-from pathlib import Path  # noqa: TC003  # cyclopts reads annotations
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import App, Parameter
@@ -24,11 +24,20 @@ from .exits import Exit
 from .printing import AsJson, Printer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from mcp_proton.policy.model import Policy
 
-app = App(name="policy", help="See and choose what agents may do.")
+app = App(
+    name="policy",
+    help="""See and choose what agents may do.
+
+  mcp-proton policy show
+  mcp-proton policy explain hermes send --account personal
+  mcp-proton policy preset reader --client hermes
+  mcp-proton policy preview new-policy.toml
+
+The rules are in policy.toml, which is yours to edit; an edit that breaks it
+never takes the rules away: the last good ones hold until it is mended.""",
+)
 
 EffectName = Annotated[Effect, Parameter(help="what would happen: list, read, organize, send …")]
 ClientName = Annotated[str, Parameter(help="the client's label in config.toml")]
@@ -37,8 +46,16 @@ MailboxName = Annotated[str | None, Parameter(help="a mailbox path or role; omit
 
 
 @app.command
-async def show(*, client: str | None = None, account: str | None = None, json: AsJson = False) -> Exit:
-    """Show the effective value of every effect, and where each comes from (P-13)."""
+async def show(
+    *,
+    client: Annotated[str | None, Parameter(help="only this client")] = None,
+    account: Annotated[str | None, Parameter(help="only this account")] = None,
+    json: AsJson = False,
+) -> Exit:
+    """Show the effective value of every effect, and where each comes from.
+
+    Exits with 1 when your latest edit of policy.toml is broken and the rules before it hold.
+    """
     printer = Printer(as_json=json)
     settings = bootstrap.settings(os.environ)
     policy = await bootstrap.policy_in_force(settings)
@@ -46,7 +63,7 @@ async def show(*, client: str | None = None, account: str | None = None, json: A
     scopes = [Scope(account)] if account else [Scope(name) for name in settings.config.accounts] or [Scope()]
     rows = [_row(one) for one in matrix.matrix(policy.current, clients, scopes, datetime.now(UTC))]
     if json:
-        printer.json({"status": "ok", "rules": rows, "problem": policy.problem})
+        printer.json({"status": "ok", "rules": rows, **({"problem": policy.problem} if policy.problem else {})})
     else:
         printer.table(rows)
         if policy.problem:
@@ -68,7 +85,7 @@ async def explain(
     printer = Printer(as_json=json)
     policy = (await bootstrap.policy_in_force(bootstrap.settings(os.environ))).current
     found = matrix.explain(policy, client, effect, _scope(account, mailbox), datetime.now(UTC))
-    told = {
+    told: dict[str, Any] = {
         "effect": effect.value,
         "verdict": found.cell.verdict.word,
         "source": found.cell.source,
@@ -79,17 +96,19 @@ async def explain(
         "boundaries": [str(one.source) for one in found.fences],
     }
     if json:
-        printer.json({"status": "ok", **told})
+        printer.json({"status": "ok", **{name: value for name, value in told.items() if value}})
         return Exit.DONE
     printer.line(f"{told['verdict']}: {told['why']}", style="bold")
-    printer.table(found_rules(told["rules"]))
+    printer.table(told["rules"] or [{"part": "", "verdict": "", "source": "no rule speaks of it"}])
     for boundary in told["boundaries"]:
         printer.line(f"boundary: {boundary}")
     return Exit.DONE
 
 
 @app.command
-async def preview(file: Path, /, *, json: AsJson = False) -> Exit:
+async def preview(
+    file: Annotated[Path, Parameter(help="a policy file that is not in force yet")], /, *, json: AsJson = False
+) -> Exit:
     """Show which verdicts a policy file would change if it took the place of yours. Changes nothing."""
     printer = Printer(as_json=json)
     settings = bootstrap.settings(os.environ)
@@ -110,25 +129,25 @@ async def preview(file: Path, /, *, json: AsJson = False) -> Exit:
 
 @app.command
 def preset(
-    word: Preset, /, *, client: str | None = None, account: str | None = None, yes: bool = False, json: AsJson = False
+    word: Annotated[Preset, Parameter(help="reader: read only; assistant: sending and deleting ask; autonomous: all")],
+    /,
+    *,
+    client: Annotated[str | None, Parameter(help="for this client alone")] = None,
+    account: Annotated[str | None, Parameter(help="for this account alone")] = None,
+    yes: Annotated[bool, Parameter(negative="", help="ask for no confirmation", show_default=False)] = False,
+    json: AsJson = False,
 ) -> Exit:
     """Choose a preset for everything, or for one client or account."""
     printer = Printer(as_json=json)
     if word is Preset.AUTONOMOUS and not yes:
-        say(*AUTONOMOUS_RISK)
+        say(AUTONOMOUS_RISK)
         if not confirm("Choose autonomous?", flag="--yes"):
             printer.remark("nothing was changed")
             return Exit.REFUSED
     settings = bootstrap.settings(os.environ)
     path = settings.folders.policy_file
     editing.choose_preset(path, word.value, bootstrap.policy_check(settings), client=client, account=account)
-    printer.answer({"status": "ok", "preset": word.value, "file": str(path), "means": MEANINGS[word]})
-    return Exit.DONE
-
-
-def found_rules(rules: Any) -> Sequence[dict[str, Any]]:
-    """Return the rules of an explanation as rows."""
-    return rules or [{"part": "", "verdict": "", "source": "no rule speaks of it"}]
+    return printer.answer({"status": "ok", "preset": word.value, "means": MEANINGS[word], "file": str(path)})
 
 
 def check(settings: bootstrap.Settings) -> list[str]:

@@ -18,13 +18,15 @@ from .asking import ask, say
 from .wanted import flag, hosted
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from mcp_proton.config.tables import Account
 
     from .wanted import Wanted
 
 _STANDARD_PORTS = {Security.TLS: 993, Security.STARTTLS: 143, Security.PLAIN: 143}
 _COMPARE_BRIDGE = (
-    "Compare it with the one Bridge itself has: in Bridge, Settings > Advanced settings > Export TLS certificates",
+    "Compare it with the one Bridge itself has. In Bridge, Settings > Advanced settings > Export TLS certificates",
     "saves cert.pem. Type the path of that file and it is compared for you, or look yourself:",
     "    openssl x509 -in cert.pem -noout -fingerprint -sha256",
 )
@@ -33,7 +35,7 @@ _COMPARE_OTHER = ("Nobody this machine trusts vouches for it. Compare it with th
 
 @dataclass(frozen=True)
 class Server:
-    """Where an account's server is. `smtp_port` is set where it is not the usual one."""
+    """Where an account's server is. `shown` is the certificate it showed, trusted or not, where one was looked at."""
 
     kind: Kind
     host: str
@@ -41,6 +43,7 @@ class Server:
     security: Security
     smtp_port: int | None = None
     version: str = ""
+    shown: Pin | None = None
 
     def __str__(self) -> str:
         name = f"Proton Mail Bridge {self.version}".strip() if self.kind is Kind.BRIDGE else "the mail server"
@@ -61,21 +64,33 @@ async def find(wanted: Wanted, before: Account | None) -> Server:
 
 
 async def _find_bridge(wanted: Wanted, before: Account | None) -> Server:
-    host = wanted.host or (before.host if before else bridge.LOOPBACK)
-    usual = bridge.IMAP_PORTS
-    ports = [wanted.port] if wanted.port else list(dict.fromkeys([*([before.imap] if before else []), *usual]))
-    found = await bridge.find(host, ports)
+    host = flag("--host", hosted, wanted.host) if wanted.host else before.host if before else bridge.LOOPBACK
+    first = [wanted.port] if wanted.port else [before.imap] if before else []
+    found = await _bridges(host, first) if first else []
+    if not found and not wanted.port:
+        found = await _bridges(host, bridge.IMAP_PORTS)
     if not found:
-        where = f"port {ports[0]}" if len(ports) == 1 else f"port {usual[0]} or the {len(usual) - 1} after it"
-        raise Unavailable(
-            f"no Proton Mail Bridge answers on {host}, {where}",
-            next="start Bridge and see that it has a network (without one it closes its port); --port names another port, "
-            "`--kind imap --host HOST` connects another mail server",
-            code="bridge_not_found",
-        )
-    first = found[0]
-    security = Security.TLS if first.tls is TlsMode.IMPLICIT else Security.STARTTLS
-    return Server(Kind.BRIDGE, host, first.port, security, await bridge.find_smtp(host), str(first.version))
+        raise _no_bridge(host, wanted.port)
+    one = found[0]
+    security = Security.TLS if one.tls is TlsMode.IMPLICIT else Security.STARTTLS
+    return Server(Kind.BRIDGE, host, one.imap_port, security, one.smtp_port, str(one.version or ""), one.pin)
+
+
+async def _bridges(host: str, ports: Iterable[int]) -> list[bridge.Discovered]:
+    """Return what says that it is Bridge; with implicit TLS it says so only later, and the certificate has to tell."""
+    found = await bridge.find(host, imap_ports=ports)
+    return [one for one in found if one.version is not None] or [one for one in found if one.tls is TlsMode.IMPLICIT]
+
+
+def _no_bridge(host: str, port: int | None) -> Unavailable:
+    usual = bridge.IMAP_PORTS
+    where = f"port {port}" if port else f"port {usual[0]} or the {len(usual) - 1} after it"
+    return Unavailable(
+        f"no Proton Mail Bridge answers on {host}, {where}",
+        next="start Bridge and see that it has a network (without one it closes its port); --port names another port, "
+        "`--kind imap --host HOST` connects another mail server",
+        code="bridge_not_found",
+    )
 
 
 def _ask_host() -> str:
@@ -90,7 +105,7 @@ async def trust(server: Server, wanted: Wanted, before: Account | None) -> Pin |
     pinned = Pin.read(before.certificate) if before and before.certificate else None
     if server.security is Security.PLAIN or not (server.kind is Kind.BRIDGE or wanted.trust or pinned):
         return None
-    shown = await trial.certificate(server.host, server.port, server.security)
+    shown = server.shown or await trial.certificate(server.host, server.port, server.security)
     if wanted.trust:
         if named(wanted.trust) != shown:
             raise _another(shown, named(wanted.trust))
@@ -109,12 +124,15 @@ async def trust_after_all(server: Server) -> Pin:
 def decide(server: Server, shown: Pin, pinned: Pin | None) -> Pin:
     """Show a certificate's fingerprint and ask. Raises `Untrusted` on anything but a yes or the right file."""
     if pinned is None:
-        say(f"{_capital(str(server))} shows a certificate with this SHA-256 fingerprint:", f"    {spelled(shown)}")
+        who = "It" if server.kind is Kind.BRIDGE else f"The mail server on {server.host}:{server.port}"
+        say(f"{who} shows a certificate with this SHA-256 fingerprint:", *spelled(shown))
     else:
         say(
             "The certificate is not the one you trusted before. Nothing was sent.",
-            f"    before  {spelled(pinned)}",
-            f"    now     {spelled(shown)}",
+            "It was",
+            *spelled(pinned),
+            "and now it is",
+            *spelled(shown),
             "A Bridge that was installed anew makes a new certificate. So would somebody after your password.",
         )
     say(*(_COMPARE_BRIDGE if server.kind is Kind.BRIDGE else _COMPARE_OTHER))
@@ -127,7 +145,9 @@ def decide(server: Server, shown: Pin, pinned: Pin | None) -> Pin:
         except MailError as error:
             raise ValueError(f"{error.message}; or answer yes or no") from None
 
-    answer = ask("Trust this certificate from now on? (yes, no, or the path of cert.pem)", flag="--trust", check=answered)
+    answer = ask(
+        "Trust this certificate from now on? (yes, no, or the path of cert.pem)", flag="--trust", check=answered
+    )
     if answer in ("y", "yes"):
         return shown
     if answer == "another":
@@ -156,9 +176,10 @@ def named(text: str) -> Pin:
         raise Invalid("--trust: that file holds no certificate") from None
 
 
-def spelled(pin: Pin) -> str:
-    """Return a fingerprint as openssl prints it, for comparing by eye."""
-    return ":".join(f"{octet:02X}" for octet in pin.digest)
+def spelled(pin: Pin) -> tuple[str, str]:
+    """Return a fingerprint as openssl prints it, in two lines, for comparing by eye."""
+    octets = [f"{octet:02X}" for octet in pin.digest]
+    return f"    {':'.join(octets[:16])}:", f"    {':'.join(octets[16:])}"
 
 
 def _another(shown: Pin, expected: Pin | None) -> Untrusted:
@@ -167,7 +188,3 @@ def _another(shown: Pin, expected: Pin | None) -> Untrusted:
         f"the server shows the certificate {shown}, {than}; nothing was sent to it",
         next="find out what answers there before you trust it",
     )
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from mcp_proton.config.tables import Profile  # noqa: TC001  # cyclopts reads annotations
+from mcp_proton.config.tables import Profile
 
 
 def mcp(
@@ -14,7 +14,8 @@ def mcp(
     client: Annotated[str | None, Parameter(help="the client's label in config.toml")] = None,
     profile: Annotated[Profile | None, Parameter(help="which tools to show; else as config.toml says")] = None,
     demo: Annotated[
-        bool, Parameter(negative="", help="serve the demonstration mailbox; no configuration needed")
+        bool,
+        Parameter(negative="", help="serve the demonstration mailbox; no configuration needed", show_default=False),
     ] = False,
 ) -> None:
     """Serve MCP over standard input and output, until it ends.

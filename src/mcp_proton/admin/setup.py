@@ -21,7 +21,7 @@ from mcp_proton.policy.presets import Preset
 from mcp_proton.storage.vault import Vault
 
 from . import access, login, server
-from .asking import confirm, interactive, say
+from .asking import SaidNoError, confirm, interactive, say
 from .exits import Exit
 from .printing import AsJson, Printer
 from .programs import Program, snippet
@@ -49,10 +49,14 @@ async def setup(
     *,
     kind: Annotated[Kind | None, Parameter(help="Proton Mail Bridge (the default) or any IMAP server")] = None,
     host: Annotated[str | None, Parameter(help="the mail server; Bridge is looked for on this machine")] = None,
-    port: Annotated[int | None, Parameter(help="its IMAP port; Bridge is looked for on 1143 and those after it")] = None,
+    port: Annotated[
+        int | None, Parameter(help="its IMAP port; Bridge is looked for on 1143 and those after it")
+    ] = None,
     security: Annotated[Security | None, Parameter(help="for --kind imap; plain only towards this machine")] = None,
     username: Annotated[str | None, Parameter(help="the login name; on Bridge the address it shows")] = None,
-    password_file: Annotated[Path | None, Parameter(help="its first line is the password ('-': standard input)")] = None,
+    password_file: Annotated[
+        Path | None, Parameter(help="its first line is the password ('-': standard input)")
+    ] = None,
     secret: Annotated[
         str | None,
         Parameter(help="where the password is kept: keyring, file:PATH, env:NAME, command:PROGRAM, systemd:NAME"),
@@ -68,7 +72,7 @@ async def setup(
     client: Annotated[str | None, Parameter(help="a label for an agent to let in")] = None,
     program: Annotated[Program | None, Parameter(help="the program that agent lives in")] = None,
     profile: Annotated[Profile | None, Parameter(help="which tools that agent is shown")] = None,
-    yes: Annotated[bool, Parameter(negative="", help="ask for no confirmation")] = False,
+    yes: Annotated[bool, Parameter(negative="", help="ask for no confirmation", show_default=False)] = False,
     json: AsJson = False,
 ) -> Exit:
     """Connect a mail account and choose what agents may do.
@@ -86,13 +90,11 @@ async def setup(
         kind, host, port, security, username, secret, password_file, trust, preset, tuple(recipients or ()), client,
         program, profile, yes,
     )  # fmt: skip
-    printer = Printer(as_json=json)
     prepared = await prepare(account, wanted)
     if interactive() and not yes and not _agreed(prepared):
-        printer.remark("nothing was written")
-        return Exit.REFUSED
+        raise SaidNoError
     await write(prepared)
-    return _told(prepared, printer)
+    return _told(prepared, Printer(as_json=json))
 
 
 async def prepare(account: str | None, wanted: Wanted) -> Prepared:
@@ -142,7 +144,9 @@ async def write(prepared: Prepared) -> None:
 
 def _values(account: Account) -> dict[str, editing.Value]:
     """Return the account as config.toml shall say it: what is as usual is left out."""
-    plain = Account(kind=account.kind, username=account.username, secret=account.secret, certificate=account.certificate)
+    plain = Account(
+        kind=account.kind, username=account.username, secret=account.secret, certificate=account.certificate
+    )
     usual = {"host": plain.host, "imap_port": plain.imap, "smtp_port": plain.smtp, "security": plain.protection}
     told: dict[str, editing.Value] = {"kind": account.kind.value}
     for key, value in account.model_dump(mode="json", exclude={"kind"}).items():
@@ -163,7 +167,11 @@ def _agreed(prepared: Prepared) -> bool:
     folders = bootstrap.settings(os.environ).folders
     account, choice, client = prepared.login.account, prepared.choice, prepared.client
     what = "mended" if prepared.before else "added"
-    say("", f"This will be written into {folders.config}:", f"  account `{prepared.name}` is {what} ({account.kind.value})")
+    say(
+        "",
+        f"This will be written into {folders.config}:",
+        f"  account `{prepared.name}` is {what} ({account.kind.value})",
+    )
     if prepared.login.password is not None:
         say(f"  its password goes to {_kept(account)}")
     if choice is not None:
@@ -210,8 +218,8 @@ def _told(prepared: Prepared, printer: Printer) -> Exit:
         printer.line("")
         printer.line(told["configuration"])
         printer.line("")
-    else:
-        printer.line("let an agent in: mcp-proton clients add LABEL --program hermes")
+    elif not bootstrap.settings(os.environ).config.clients:
+        printer.line("let an agent in: mcp-proton clients add hermes")
     printer.line("look at your mail: mcp-proton do mailboxes_overview")
     return Exit.DONE
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path  # noqa: TC003  # cyclopts reads annotations
+import signal
+import sys
+from contextlib import suppress
+from pathlib import Path
 from typing import Annotated
 
 from cyclopts import App, Parameter
@@ -14,7 +17,13 @@ from mcp_proton.simulator import replay as play
 from .exits import Exit
 from .printing import AsJson, Printer
 
-app = App(name="simulator", help="Run a stand-in for Proton Mail Bridge, or replay recordings against it.")
+app = App(
+    name="simulator",
+    help="""Run a stand-in for Proton Mail Bridge, or replay recordings against it.
+
+  mcp-proton simulator run --messages 5000 --port 11143
+  mcp-proton simulator replay tests/simulator/recordings/*.yaml""",
+)
 
 
 @app.command
@@ -39,13 +48,42 @@ async def run(
                 "certificate": bootstrap.fingerprint(simulator.certificate_pem),
             }
         )
+        sys.stdout.flush()
         printer.remark("running; Ctrl-C ends it")
-        await asyncio.Event().wait()
+        await _until_told_to_end()
     return Exit.DONE
 
 
 @app.command
-async def replay(files: list[Path], /) -> Exit:
-    """Play recordings of a real Bridge against a fresh simulator and print each difference with file and step."""
-    printer = Printer()
-    return Exit.ATTENTION if await play(files, printer.line) else Exit.DONE
+async def replay(
+    files: Annotated[list[Path], Parameter(help="recordings of conversations with a real Bridge", negative="")],
+    /,
+    *,
+    json: AsJson = False,
+) -> Exit:
+    """Play recordings against a fresh simulator and print each difference with file and step; exits with 1 if any."""
+    for file in files:
+        file.stat()  # a recording that is not there is a slip of the pen, no difference
+    printer = Printer(as_json=json)
+    differences: list[str] = []
+
+    def report(difference: str) -> None:
+        differences.append(difference)
+        if not json:
+            printer.line(difference)
+
+    differs = bool(await play(files, report))
+    if json:
+        printer.json({"status": "ok", "recordings": len(files), "same": not differs, "differences": differences})
+    else:
+        printer.remark(f"{len(files)} played, {len(differences) or 'no'} differences")
+    return Exit.ATTENTION if differs else Exit.DONE
+
+
+async def _until_told_to_end() -> None:
+    told = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for one in (signal.SIGINT, signal.SIGTERM):
+        with suppress(NotImplementedError):  # no such handlers on Windows, where Ctrl-C interrupts
+            loop.add_signal_handler(one, told.set)
+    await told.wait()

@@ -16,7 +16,7 @@ from cyclopts import CycloptsError, MissingArgumentError, UnknownCommandError, U
 
 from mcp_proton.domain.errors import Invalid, MailError
 
-from .asking import NobodyAnsweredError, NobodyToAskError
+from .asking import NobodyAnsweredError, NobodyToAskError, SaidNoError
 from .exits import Exit, of_status
 
 if TYPE_CHECKING:
@@ -56,6 +56,8 @@ def trouble(error: BaseException, arguments: Sequence[str]) -> Trouble:
             return Trouble(Exit.USAGE, "refused", "needs_answer", tuple(error.questions), error.next)
         case NobodyAnsweredError():
             return Trouble(Exit.REFUSED, "cancelled", "no_answer", ("no answer was given; nothing was changed",))
+        case SaidNoError():
+            return Trouble(Exit.REFUSED, "cancelled", "said_no", ("you said no; nothing was changed",))
         case CycloptsError():
             shown = " ".join(_commands(arguments))
             return Trouble(Exit.USAGE, "refused", "usage", (_usage(error),), f"`{shown} --help` explains")

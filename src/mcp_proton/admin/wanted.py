@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from mcp_proton.config.tables import Config, Profile, Security
 
-    from .clients import Program
+    from .programs import Program
 
 T = TypeVar("T")
 FIRST = "personal"

@@ -1,94 +1,104 @@
-"""Finding Proton Mail Bridge before anything is known of it: on which port it answers, in which mode, which version.
+"""Finding a Bridge on this machine: which ports, which version, whose certificate. For set-up and `doctor`.
 
-Only greetings are read: nothing is sent but a TLS hello, and nothing seen here is trusted. Bridge takes the first free
-port from 1143 (IMAP) and 1025 (SMTP), on 127.0.0.1 alone, and its settings can turn either listener to implicit TLS.
+Bridge takes the first free port from 1143 (IMAP) and from 1025 (SMTP) at its first start and keeps it. No credentials
+are sent, and nothing is trusted by looking: the owner compares the fingerprint with what Bridge exports.
 """
 
 from __future__ import annotations
 
 import asyncio
-import re
-import ssl
-from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from mcp_proton.bridge.evidence import version_in
-from mcp_proton.imap.endpoint import TlsMode
+from mcp_proton.bridge import evidence
+from mcp_proton.domain.errors import MailError
+from mcp_proton.imap.endpoint import Endpoint, Pin, TlsMode
+from mcp_proton.imap.errors import border, printable
+from mcp_proton.imap.limits import Timing
+from mcp_proton.imap.opening import fetch_certificate
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable
 
     from mcp_proton.bridge.evidence import Version
 
 LOOPBACK = "127.0.0.1"
-IMAP_PORTS: Sequence[int] = range(1143, 1153)
-SMTP_PORTS: Sequence[int] = range(1025, 1035)
-_SECONDS = 2.0
-_LONGEST = 4096
-_SMTP_GREETING = re.compile(r"220 127\.0\.0\.1 ESMTP Service Ready")
+"""the only address Bridge listens on"""
+IMAP_PORTS = range(1143, 1153)
+SMTP_PORTS = range(1025, 1035)
+PATIENCE = 3.0
+"""seconds for a greeting: a port with implicit TLS says nothing before the client does"""
+LONGEST_GREETING = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """A Bridge that answers. `tls` is how its IMAP port wants to be spoken to."""
+class Discovered:
+    """A mail server on a port, as it shows itself before login. `version` None: it does not say that it is Bridge."""
 
     host: str
-    port: int
+    imap_port: int
     tls: TlsMode
-    version: Version
+    pin: Pin
+    greeting: str
+    version: Version | None
+    smtp_port: int | None = None
+
+    @property
+    def endpoint(self) -> Endpoint:
+        """Where to log in, trusting the certificate it showed."""
+        return Endpoint(self.host, self.imap_port, self.tls, self.pin)
 
 
-async def find(host: str = LOOPBACK, ports: Sequence[int] | None = None, *, seconds: float = _SECONDS) -> list[Found]:
-    """Return every Bridge that greets on these ports (its usual ones), lowest port first. Never raises."""
-    looked = await asyncio.gather(*(_look(host, port, seconds) for port in ports or IMAP_PORTS))
-    return [one for one in looked if one is not None]
+async def find(
+    host: str = LOOPBACK,
+    *,
+    imap_ports: Iterable[int] = IMAP_PORTS,
+    smtp_ports: Iterable[int] = SMTP_PORTS,
+    patience: float = PATIENCE,
+) -> list[Discovered]:
+    """What answers on these ports, Bridges first, then by port. Ports where nothing usable listens are left out."""
+    looks = [look(host, port, patience=patience) for port in imap_ports]
+    seen = [one for one in await asyncio.gather(*looks) if one is not None]
+    if not seen:
+        return []
+    smtp_port = await _first_smtp(host, smtp_ports, patience)
+    seen.sort(key=lambda one: (one.version is None, one.imap_port))
+    return [replace(one, smtp_port=smtp_port) for one in seen]
 
 
-async def find_smtp(
-    host: str = LOOPBACK, ports: Sequence[int] | None = None, *, seconds: float = _SECONDS
-) -> int | None:
-    """Return the first of these ports (the usual ones) on which a Bridge's SMTP server greets. Never raises."""
-    asked = list(ports or SMTP_PORTS)
-    greetings = await asyncio.gather(*(_greeting(host, port, seconds) for port in asked))
-    fitting = (port for port, (text, _) in zip(asked, greetings, strict=True) if _SMTP_GREETING.match(text))
-    return next(fitting, None)
-
-
-async def _look(host: str, port: int, seconds: float) -> Found | None:
-    text, tls = await _greeting(host, port, seconds)
-    version = version_in(text)
-    return None if version is None else Found(host, port, tls, version)
-
-
-async def _greeting(host: str, port: int, seconds: float) -> tuple[str, TlsMode]:
-    """Read the first line in the clear; where a listener stays silent it may wait for a TLS hello."""
-    plain = await _first_line(host, port, None, seconds)
-    if plain is None:
-        return await _first_line(host, port, _any_certificate(), seconds) or "", TlsMode.IMPLICIT
-    return plain, TlsMode.STARTTLS
-
-
-async def _first_line(host: str, port: int, context: ssl.SSLContext | None, seconds: float) -> str | None:
-    """Return the line, "" where nobody greets, None where somebody listens in silence."""
-    writer = None
+async def look(host: str, port: int, *, patience: float = PATIENCE) -> Discovered | None:
+    """What listens on one IMAP port; None if nothing, or something that offers no TLS."""
     try:
-        async with asyncio.timeout(seconds):
-            reader, writer = await asyncio.open_connection(host, port, ssl=context, limit=_LONGEST)
-            return (await reader.readuntil(b"\n")).decode("utf-8", "replace")
-    except TimeoutError:
-        return None if writer is not None else ""
-    except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
-        return ""
-    finally:
-        if writer is not None:
-            writer.close()
-            with suppress(OSError, TimeoutError):
-                await asyncio.wait_for(writer.wait_closed(), 1.0)
+        greeting = await _greeting(host, port, patience)
+        tls = TlsMode.STARTTLS if greeting else TlsMode.IMPLICIT
+        timing = Timing(connect=patience, greeting=patience, silence=patience)
+        pin = Pin.of(await fetch_certificate(Endpoint(host, port, tls), timing))
+    except MailError:
+        return None
+    if greeting and not greeting.startswith(b"* "):
+        return None
+    return Discovered(host, port, tls, pin, printable(greeting), evidence.version_in(greeting.decode("latin-1")))
 
 
-def _any_certificate() -> ssl.SSLContext:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.check_hostname = False
-    context.verify_mode = ssl.CERT_NONE
-    return context
+async def _first_smtp(host: str, ports: Iterable[int], patience: float) -> int | None:
+    for port in ports:
+        try:
+            if (await _greeting(host, port, patience)).startswith(b"220"):
+                return port
+        except MailError:
+            continue
+    return None
+
+
+async def _greeting(host: str, port: int, patience: float) -> bytes:
+    """The first line a server sends by itself; empty if it waits for the client. Raises `Unavailable`."""
+    with border(f"looking at port {port}"):
+        async with asyncio.timeout(patience):
+            reader, writer = await asyncio.open_connection(host, port, limit=LONGEST_GREETING)
+        try:
+            async with asyncio.timeout(patience):
+                return (await reader.readline())[:LONGEST_GREETING]
+        except (TimeoutError, ValueError):
+            return b""
+        finally:
+            writer.transport.abort()

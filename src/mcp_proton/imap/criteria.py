@@ -7,6 +7,7 @@ passed on only over exact terms: the complement of a superset would lose mail.
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, date, datetime, timedelta
 from enum import Enum
 from html.entities import codepoint2name
@@ -209,15 +210,19 @@ def _bare(word: str) -> str:
 
 
 def _spellings(head: Key, word: str, *, in_html: bool) -> Key:
-    """The word itself or, in a body, as HTML writes it with entities: no server decodes those."""
-    plain: Key = (*head, word)
-    if not in_html or word.isascii():
-        return plain
+    """The word with ss or \u00df, which are the same to us and not to every server; in a body also as HTML writes it with
+    entities, which no server reads."""
+    spelled = dict.fromkeys((word, word.replace("\u00df", "ss"), re.sub("ss", "\u00df", word, flags=re.IGNORECASE)))
+    if in_html:
+        spelled |= dict.fromkeys(written for each in list(spelled) for written in _in_html(each))
+    return _disjunction([(*head, each) for each in spelled]) or (*head, word)
+
+
+def _in_html(word: str) -> tuple[str, ...]:
     named = "".join(f"&{codepoint2name[ord(c)]};" if ord(c) in codepoint2name and ord(c) > 127 else c for c in word)
     decimal = "".join(c if c.isascii() else f"&#{ord(c)};" for c in word)
     hexadecimal = "".join(c if c.isascii() else f"&#x{ord(c):x};" for c in word)
-    variants = dict.fromkeys((word, named, decimal, hexadecimal))
-    return _disjunction([(*head, each) for each in variants]) or plain
+    return named, decimal, hexadecimal
 
 
 def _days(since: datetime | None, before: datetime | None) -> Key | None:

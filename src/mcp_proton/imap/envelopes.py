@@ -18,7 +18,6 @@ from mcp_proton.mime.headers import message_ids
 from mcp_proton.mime.words import decode_words
 
 if TYPE_CHECKING:
-
     from mcp_proton.domain.mail import Mailbox
     from mcp_proton.imap import envelope as raw
     from mcp_proton.imap.rows import FetchRow

@@ -132,11 +132,13 @@ class Hunt:
         plan = walking.growing(unknown) if self.index is not None else walking.growing_from_both_ends(unknown)
         until = self.wanted.share(HEADERS_SHARE) if self.contents.reads_bodies else self.wanted.deadline
         async with aclosing(walking.walk(self.box, self.book, plan, self.reader)) as walked:
+            both_sides = True
             async for window, blocks in walked:
+                both_sides = not both_sides  # without an index windows come from either end in turns
                 unread.difference_update(window)
                 self._take(blocks, among)
                 self._cut_short = bool(unread) and now() >= until
-                if self._cut_short or (unread and self._is_full(window)):
+                if self._cut_short or (unread and (both_sides or self.index is not None) and self._is_full(window)):
                     break
         return unread
 

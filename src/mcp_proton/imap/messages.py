@@ -96,13 +96,17 @@ class Messages:
         step = self._step if self._step is not None or limit is None or limit > STEP else STEP
         async with self._pool().reading(wire_name(mailbox), uidvalidity=uidvalidity) as box:
             stream = box.stream(uid, part, start, limit, step=step)
+            empty = True
             try:
                 async for piece in stream:
+                    empty = False
                     yield piece
             except (NotFound, Rejected):
                 raise await _missing(box, uid) from None
             finally:
                 stream.leave()
+            if empty and start == 0 and not await _has_part(box, uid, part):
+                raise no_such_part()
 
     async def set_flags(self, handles: Sequence[Handle], change: FlagChange) -> list[Fate]:
         """Add and remove flags; one fate a handle, in the order asked."""
@@ -145,10 +149,24 @@ def gone() -> Stale:
     return Stale("this handle no longer points at a message")
 
 
+def no_such_part() -> NotFound:
+    """The error for a section that a message does not have."""
+    return NotFound("this message has no such part", code="no_such_part")
+
+
 async def _missing(box: Box, uid: int) -> MailError:
     """What it means that a section could not be had: is the message gone, or only the part not there?"""
     there = await box.search(Atom("UID"), UidSet.of([uid]))
-    return NotFound("this message has no such part", code="no_such_part") if uid in there else gone()
+    return no_such_part() if uid in there else gone()
+
+
+async def _has_part(box: Box, uid: int, section: str) -> bool:
+    """Whether a section that came empty is there at all: Dovecot sends nothing for a part that is not."""
+    number = section.rstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ").rstrip(".")
+    if not number:
+        return True
+    rows = await box.fetch_all([uid], Items(structure=True))
+    return any(part.path == number for row in rows for part in structures.outline(row.bodystructure).walk())
 
 
 async def _header_blocks(box: Box, uids: Sequence[int]) -> dict[int, bytes]:

@@ -51,6 +51,8 @@ class Habits:
     """the same for a query about text, where headers are read anyway"""
     bodies_by_server: bool = True
     """whether the server decides on body text where it is found to read it as people do"""
+    most_bodies: int = 200
+    """bodies of a mailbox of at most this many messages are read here, which is exact whatever the server can"""
     most_headers: int = 30_000
     """headers of at most this many messages are read for a search; beyond, the server decides on headers too"""
 
@@ -160,7 +162,7 @@ class Searches:
         if not kinds & {Kind.HEADER, Kind.BODY}:
             return _Plan(self._habits.asked)
         asked, trusted = self._habits.asked_beside_text, True
-        if Kind.BODY in kinds and self._habits.bodies_by_server:
+        if Kind.BODY in kinds and self._habits.bodies_by_server and box.exists > self._habits.most_bodies:
             decodes = await self._reads_bodies(target.mailbox, box)
             if decodes is not False:
                 asked, trusted = asked | {Kind.BODY}, decodes is True

@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from . import colours, css
-from .markup import End, Event, Start, Text, events, names
+from .markup import Comment, End, Start, Text, events, names
 from .notices import Notice
 
 if TYPE_CHECKING:
@@ -54,12 +54,14 @@ class _Style(NamedTuple):
         return self.visible and not self.transparent and self.size >= 2 and not alike
 
 
-def seen(source: str, notices: set[str]) -> Iterator[Event]:
+def seen(source: str, notices: set[str]) -> Iterator[Start | End | Text]:
     """Yield the events of what can be seen, still balanced. `notices` learns what was removed and not loaded."""
     walk = _Walk(notices)
     try:
         for event in events(source, notices):
-            if walk.takes(event):
+            if isinstance(event, Comment):
+                walk.comment(event.text)
+            elif walk.takes(event):
                 yield event
     except css.Exhausted:
         notices.add(Notice.TRUNCATED)
@@ -80,17 +82,18 @@ class _Walk:
         self.hidden = 0
         self.in_style = False
 
-    def takes(self, event: Event) -> bool:
+    def comment(self, text: str) -> None:
+        """Note a comment that says anything."""
+        if _MARKUP.sub("", text):
+            self.notices.add(Notice.HIDDEN_TEXT_REMOVED)
+
+    def takes(self, event: Start | End | Text) -> bool:
         """Take one event; whether it is passed on."""
         if isinstance(event, Start):
             return self.start(event)
         if isinstance(event, End):
             return self.end()
-        if isinstance(event, Text):
-            return self.text(event.text)
-        if _MARKUP.sub("", event.text):
-            self.notices.add(Notice.HIDDEN_TEXT_REMOVED)
-        return False
+        return self.text(event.text)
 
     def start(self, event: Start) -> bool:
         """Open an element: inside something unseen it is only counted."""

@@ -39,7 +39,7 @@ _PARAGRAPHS = _HEADINGS | {"p", "table", "ul", "ol", "dl", "pre", "blockquote"}
 
 
 class Rendered(NamedTuple):
-    """Text, and what was hidden, blocked or left out on the way to it."""
+    """Text or HTML, and what was hidden, blocked or left out on the way to it."""
 
     text: str
     notices: frozenset[str] = frozenset()
@@ -69,7 +69,12 @@ def to_text(source: str, *, limit: int = DEFAULT.html) -> Rendered:
 
 def safe(source: str, *, limit: int = DEFAULT.html) -> str:
     """Return the HTML without scripts, styles, forms, hidden text and anything that loads (P-95). Never raises."""
-    notices: set[str] = set()
+    return cleaned(source, limit=limit).text
+
+
+def cleaned(source: str, *, limit: int = DEFAULT.html) -> Rendered:
+    """Return what `safe` returns, with what was hidden, blocked or left out on the way."""
+    notices: set[str] = {Notice.TRUNCATED} if len(source) > limit else set()
     written: list[str] = []
     for event in seen(source[:limit], notices):
         match event:
@@ -81,7 +86,7 @@ def safe(source: str, *, limit: int = DEFAULT.html) -> str:
                 written.append(f"</{name}>")
             case Text(text):
                 written.append(escaping.escape(text, quote=False))
-    cleaned = nh3.clean(
+    sanitised = nh3.clean(
         visible("".join(written)).text,
         tags=set(_TAGS),
         attributes=_ATTRIBUTES,
@@ -90,7 +95,8 @@ def safe(source: str, *, limit: int = DEFAULT.html) -> str:
         link_rel="noopener noreferrer",
         strip_comments=True,
     )
-    return visible(cleaned).text
+    read = visible(sanitised)
+    return Rendered(read.text, frozenset(notices) | read.notices)
 
 
 def _kept(tag: str, attribute: str, value: str) -> str | None:

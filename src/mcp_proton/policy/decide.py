@@ -36,8 +36,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from mcp_proton.domain.caller import Caller
-    from mcp_proton.domain.mail import VIEWS
-from mcp_proton.domain.plan import Impact, Plan
+    from mcp_proton.domain.plan import Impact, Plan
 
 Usage = Mapping[Limit, int]
 """How much of each limit is used already; a limit that is missing counts as unused."""

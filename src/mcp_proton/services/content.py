@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
 
 from mcp_proton.domain.errors import NotFound
 from mcp_proton.domain.handles import Handle
@@ -13,8 +16,13 @@ from mcp_proton.mime import html as mime_html
 from mcp_proton.mime import reading, selecting
 from mcp_proton.mime.notices import Decoded, Notice
 
+LONG = 100_000
 MOST_TEXT_OCTETS = 512 * 1024
 """At most this much of each text part is fetched (J-103)."""
+
+
+T = TypeVar("T", str, bytes)
+U = TypeVar("U")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +57,10 @@ async def read_html(backend: MailBackend, handle: Handle) -> tuple[Content, str]
     if not readable.html:
         raise NotFound("this message has no HTML", next="read it with view `text`", code="no_such_view")
     pieces = [await _source(backend, handle, part) for part in readable.html]
-    notices = frozenset[str]().union(*(one.notices for one in pieces))
+    safe = await _computed(mime_html.cleaned, "\n".join(one.text for one in pieces))
+    notices = safe.notices.union(*(one.notices for one in pieces))
     content = Content(structure.envelope, structure.root, "", selecting.attachments(structure.root), notices)
-    return content, mime_html.safe("\n".join(one.text for one in pieces))
+    return content, safe.text
 
 
 async def octets(backend: MailBackend, handle: Handle, part: str, limit: int) -> tuple[bytes, bool]:
@@ -68,10 +77,15 @@ async def _joined(backend: MailBackend, handle: Handle, parts: Sequence[Part]) -
     texts, notices = [], frozenset[str]()
     for part in parts:
         encoded, complete = await octets(backend, handle, part.path, MOST_TEXT_OCTETS)
-        decoded = reading.shown(part, encoded, complete=complete)
+        decoded = await _computed(partial(reading.shown, part, complete=complete), encoded)
         texts.append(decoded.text)
         notices |= decoded.notices
     return Decoded("\n\n".join(texts), notices)
+
+
+async def _computed(work: Callable[[T], U], given: T) -> U:
+    """Work on something long in a thread: hostile HTML may take a second, and every other call would wait for it."""
+    return await asyncio.to_thread(work, given) if len(given) > LONG else work(given)
 
 
 async def _source(backend: MailBackend, handle: Handle, part: Part) -> Decoded:

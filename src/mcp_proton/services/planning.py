@@ -49,7 +49,7 @@ async def scoped(request: Request, effects: frozenset[Effect], ctx: Context) -> 
             case Mark.RECIPIENT:
                 recipients.extend(values)
             case Mark.PATH:
-                paths.extend(Path(os.path.realpath(Path(one).expanduser())) for one in values)
+                paths.extend(_real(one) for one in values)
     scopes = {_scope(await ctx.mailbox_of(handle)) for handle in handles}
     if references:
         holder = ctx.account(account)
@@ -58,6 +58,11 @@ async def scoped(request: Request, effects: frozenset[Effect], ctx: Context) -> 
         scopes = {Scope(account=ctx.account(account))}
     impacts = frozenset(Impact(effect, scope) for effect in effects for scope in scopes or {Scope()})
     return Plan(impacts=impacts, targets=tuple(handles), recipients=tuple(recipients), paths=tuple(paths))
+
+
+def _real(path: Path) -> Path:
+    """Return where a path leads: folders are compared by that, so that a link gets around no boundary."""
+    return Path(os.path.realpath(path.expanduser()))
 
 
 def has_account(request: Request) -> bool:

@@ -60,6 +60,8 @@ type api struct {
 	faults []*fault
 	down   bool
 	calls  []string
+	// stopped is closed when nobody waits for an answer any more.
+	stopped chan struct{}
 	// pace shortens the waits between tries; 1 is Bridge's own, 47 s until it gives up.
 	pace float64
 }
@@ -84,7 +86,7 @@ func (a *api) call(ctx context.Context, method, path string, do func() error) er
 		case answer.status == 401 && !renewed:
 			renewed = true
 		case (answer.status == 429 || answer.status == 503) && try < tries-1:
-			if err := pause(ctx, time.Duration(float64(waits[try])*a.pace)); err != nil {
+			if err := a.pause(ctx, time.Duration(float64(waits[try])*a.pace)); err != nil {
 				return err
 			}
 		default:
@@ -100,7 +102,7 @@ func (a *api) once(ctx context.Context, method, path string, do func() error) er
 	case fault == nil:
 		return do()
 	case fault.mode == "delay":
-		if err := pause(ctx, fault.delay); err != nil {
+		if err := a.pause(ctx, fault.delay); err != nil {
 			return err
 		}
 		return do()
@@ -150,11 +152,29 @@ func (a *api) paged(ctx context.Context, method, path string, ids []string, do f
 	return nil
 }
 
-func pause(ctx context.Context, length time.Duration) error {
+// pause waits, unless the port is closed meanwhile.
+func (a *api) pause(ctx context.Context, length time.Duration) error {
+	a.mu.Lock()
+	stopped := a.stopped
+	a.mu.Unlock()
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
+	case <-stopped:
+		return errBroken
 	case <-time.After(length):
 		return nil
 	}
+}
+
+func (a *api) interrupt() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	close(a.stopped)
+}
+
+func (a *api) resume() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.stopped = make(chan struct{})
 }

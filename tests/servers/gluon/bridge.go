@@ -28,7 +28,6 @@ type bridge struct {
 	server   *gluon.Server
 	listener net.Listener
 	port     int
-	cancel   context.CancelFunc
 	ticking  context.CancelFunc
 
 	hidesAllMail atomic.Bool
@@ -86,16 +85,17 @@ func (b *bridge) listen() error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	b.listener, b.port, b.cancel = listener, listener.Addr().(*net.TCPAddr).Port, cancel
-	return b.server.Serve(ctx, listener)
+	b.listener, b.port = listener, listener.Addr().(*net.TCPAddr).Port
+	b.api.resume()
+	// A context that can end would be a trap: the engine waits for ever for a session whose context did.
+	return b.server.Serve(context.Background(), listener)
 }
 
 // closePort ends every session without a word, those that wait for the API too.
 func (b *bridge) closePort() {
 	if b.listener != nil {
 		_ = b.listener.Close()
-		b.cancel()
+		b.api.interrupt()
 		b.listener = nil
 	}
 }
@@ -273,16 +273,27 @@ func (b *bridge) tick(every time.Duration) {
 	ctx, cancel := context.WithCancel(context.Background())
 	b.ticking = cancel
 	go func() {
-		for pause(ctx, every) == nil {
-			b.mu.Lock()
-			for _, u := range b.users {
-				if ctx.Err() == nil {
-					_ = b.poll(ctx, u) // what failed is tried again at the next round
-				}
+		beat := time.NewTicker(every)
+		defer beat.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-beat.C:
+				b.round(ctx)
 			}
-			b.mu.Unlock()
 		}
 	}()
+}
+
+func (b *bridge) round(ctx context.Context) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, u := range b.users {
+		if ctx.Err() == nil {
+			_ = b.poll(ctx, u) // what failed is tried again at the next round
+		}
+	}
 }
 
 // emptyCache removes the engine's copies of all messages.

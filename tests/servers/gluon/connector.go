@@ -86,10 +86,7 @@ func (t *tree) GetMessageLiteral(ctx context.Context, id imap.MessageID) ([]byte
 		built = literal(found)
 		return nil
 	})
-	if err != nil {
-		return nil, fmt.Errorf("failed to get message: %w", err)
-	}
-	return built, nil
+	return built, err
 }
 
 // -- mailboxes

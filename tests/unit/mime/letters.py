@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import base64
 
+from hypothesis import settings
+
+patient = settings(deadline=None)
+"""For laws: the first guess of a charset loads its models, and machines are busy."""
+
 TEXT = b"Content-Type: text/plain; charset=utf-8\r\n\r\nhello body"
 
 

@@ -10,7 +10,7 @@ from mcp_proton.domain.mail import Part
 from mcp_proton.mime import calendar, tables
 from mcp_proton.mime.attachment_text import extract, from_octets
 
-from .letters import TEXT, b64, file, letter, several
+from .letters import TEXT, b64, file, letter, patient, several
 
 INVITE = b"""BEGIN:VCALENDAR\r
 VERSION:2.0\r
@@ -114,6 +114,7 @@ def test_hostile_calendars_are_bounded() -> None:
     assert calendar.read(event("RRULE:FREQ=SECONDLY;COUNT=999999999", "SUMMARY:a")).events[0].summary == "a"
 
 
+@patient
 @given(
     st.binary(max_size=200)
     | st.lists(
@@ -170,6 +171,7 @@ def test_tables_are_bounded() -> None:
     assert tables.to_text("a," * 10_000).notices == {"truncated"}
 
 
+@patient
 @given(st.text(max_size=100) | st.text(',;\t"\n\r\x00\u202ea', max_size=50))
 def test_no_table_raises(text: str) -> None:
     tables.to_text(text)
@@ -220,6 +222,7 @@ def test_a_cut_attachment_says_so() -> None:
     assert found == ("hello ", frozenset({"truncated"}))
 
 
+@patient
 @given(
     st.binary(max_size=200),
     st.sampled_from(["text/plain", "text/html", "text/csv", "text/calendar", "message/rfc822", "application/json"]),

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from mcp_proton.mime.charset import codec_name, decode
 from mcp_proton.mime.parse import parse
 
-from .letters import b64, letter
+from .letters import b64, letter, patient
 
 BODIES: dict[str, tuple[str, bytes, str, set[str]]] = {
     "none declared, utf-8": ("text/plain", "Grüße".encode(), "Grüße", set()),
@@ -119,6 +119,7 @@ def test_a_character_cut_at_the_end_is_left_out_and_not_a_fault() -> None:
     assert decode("会議".encode("euc-jp")[:-1], "euc-jp", complete=False).text == "会"
 
 
+@patient
 @given(
     st.binary(max_size=200),
     st.none()
@@ -130,6 +131,7 @@ def test_any_octets_become_text_that_can_be_written(octets: bytes, name: str | N
     decode(octets, name, complete=complete).text.encode()
 
 
+@patient
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=60), st.sampled_from(["utf-8", "gb18030"]))
 def test_text_reads_back_in_the_charset_it_was_written_in(text: str, name: str) -> None:
     assert decode(text.encode(name), name).text == text.removeprefix("\ufeff")

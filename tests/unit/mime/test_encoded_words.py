@@ -10,7 +10,7 @@ from mcp_proton.mime.characters import visible
 from mcp_proton.mime.headers import Headers
 from mcp_proton.mime.words import decode_words
 
-from .letters import b64, letter
+from .letters import b64, letter, patient
 
 SUBJECTS: dict[str, tuple[str | bytes, str]] = {
     "raw latin-1": (b"caf\xe9", "café"),
@@ -52,12 +52,14 @@ def test_a_lone_surrogate_never_leaves() -> None:
     decode_words(b"=?utf-7?Q?+2AA-?=").encode()
 
 
+@patient
 @given(st.text(st.characters(exclude_categories=["Cs", "Cc", "Cf", "Zl", "Zp"]), max_size=60))
 def test_what_is_encoded_in_utf8_base64_reads_back(text: str) -> None:
     words = " ".join(f"=?utf-8?B?{b64(text.encode()[at : at + 40])}?=" for at in range(0, len(text.encode()), 40))
     assert decode_words(words) == " ".join(visible(text).text.split())
 
 
+@patient
 @given(
     st.binary(max_size=200)
     | st.lists(st.sampled_from([b"=?", b"?=", b"utf-8", b"?Q?", b"?B?", b"=C3", b"\xff", b" "])).map(b"".join)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mcp_proton.mime.encoding import Decoder, decode
 from mcp_proton.mime.parse import parse
 
-from .letters import b64, letter
+from .letters import b64, letter, patient
 
 DAMAGED = frozenset({"transfer_encoding_damaged"})
 CASES: dict[str, tuple[str, bytes, bytes, frozenset[str]]] = {
@@ -52,6 +52,7 @@ def test_an_encoding_that_a_multipart_may_not_have_is_ignored() -> None:
     assert parse(raw).text == "hello body"
 
 
+@patient
 @given(
     st.binary(max_size=400), st.sampled_from(["base64", "quoted-printable"]), st.lists(st.integers(1, 50), min_size=1)
 )
@@ -67,6 +68,7 @@ def test_a_stream_decodes_alike_in_any_chunks(octets: bytes, name: str, sizes: l
     assert not decoder.notices
 
 
+@patient
 @given(st.binary(max_size=200), st.sampled_from(["base64", "quoted-printable"]), st.integers(0, 300))
 def test_a_prefix_decodes_to_a_prefix_and_says_so(octets: bytes, name: str, cut: int) -> None:
     octets = octets if name == "base64" else octets.replace(b"\r", b"")
@@ -77,6 +79,7 @@ def test_a_prefix_decodes_to_a_prefix_and_says_so(octets: bytes, name: str, cut:
     assert notices == {"truncated"}
 
 
+@patient
 @given(st.binary(max_size=300), st.sampled_from(["base64", "quoted-printable", "uuencode", "7bit", "?"]), st.booleans())
 def test_no_octets_raise(encoded: bytes, name: str, complete: bool) -> None:
     assert len(decode(encoded, name, complete=complete).octets) <= len(encoded) + 3

@@ -16,7 +16,7 @@ from mcp_proton.mime.dates import date
 from mcp_proton.mime.headers import Headers, envelope, message_ids, read_headers
 from mcp_proton.mime.parse import parse
 
-from .letters import letter
+from .letters import letter, patient
 
 SHAPES: dict[str, tuple[bytes, str, str]] = {
     "plain": (letter(), "s1", "hello body"),
@@ -92,6 +92,7 @@ def test_five_thousand_addresses_are_all_read_and_more_are_bounded() -> None:
     assert len(addresses("a@b," * (MOST + 500))) == MOST
 
 
+@patient
 @given(st.text(st.sampled_from('"\\()<>,;:@[] ab\u202e\ud800'), max_size=80) | st.binary(max_size=80))
 def test_any_address_field_gives_visible_one_line_addresses(raw: str | bytes) -> None:
     for one in addresses(raw):
@@ -101,6 +102,7 @@ def test_any_address_field_gives_visible_one_line_addresses(raw: str | bytes) ->
             assert visible(shown).text == shown
 
 
+@patient
 @given(
     st.lists(
         st.tuples(
@@ -135,6 +137,7 @@ def test_a_date_field_is_an_aware_instant_or_nothing(written: str, meant: dateti
     assert found is None or found.utcoffset() is not None
 
 
+@patient
 @given(st.datetimes(datetime(1950, 1, 1), datetime(2400, 1, 1)), st.integers(-14 * 60, 14 * 60))
 def test_a_date_reads_back_to_the_second(moment: datetime, minutes: int) -> None:
     moment = moment.replace(microsecond=0)
@@ -143,6 +146,7 @@ def test_a_date_reads_back_to_the_second(moment: datetime, minutes: int) -> None
     assert date(written) == moment.replace(tzinfo=UTC) - timedelta(minutes=minutes)
 
 
+@patient
 @given(st.text(max_size=60) | st.text("0123456789 :+-,JanMonT", max_size=40) | st.binary(max_size=40))
 def test_no_date_field_raises(written: str | bytes) -> None:
     found = date(written)
@@ -188,6 +192,7 @@ def test_a_header_block_reads_as_decoded_fields_in_order() -> None:
     ]
 
 
+@patient
 @given(
     st.binary(max_size=300)
     | st.lists(st.sampled_from([b"A:", b"\r\n", b"\n", b" ", b"x", b"\t", b"\r", b": "])).map(b"".join)

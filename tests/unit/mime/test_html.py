@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_proton.mime.characters import visible
-from mcp_proton.mime.html import safe, to_text
+from mcp_proton.mime.html import cleaned, safe, to_text
 from mcp_proton.mime.links import differing_host
 from mcp_proton.mime.markup import DEPTH, End, Start, events
 from mcp_proton.mime.parse import parse
 
-from .letters import html_letter
+from .letters import html_letter, patient
 
 PLAIN = frozenset({"html_converted"})
 SHOWN: dict[str, tuple[str, str]] = {
@@ -233,6 +233,14 @@ def test_safe_html_runs_loads_and_submits_nothing(source: str) -> None:
         assert bad not in cleaned.replace("&lt;", "")
 
 
+def test_safe_html_comes_with_what_was_taken_out_of_it() -> None:
+    assert cleaned("<p hidden>x</p><img src='https://t.test/a.gif'>").notices == {
+        "hidden_text_removed",
+        "remote_content_blocked",
+    }
+    assert cleaned("<p>x</p>") == ("<p>x</p>", frozenset())
+
+
 def test_safe_html_keeps_text_structure_and_links() -> None:
     assert safe("<h1>T</h1><p>a <b>b</b> <a href='https://x.test'>c</a><ul><li>d</ul>") == (
         '<h1>T</h1><p>a <b>b</b> <a href="https://x.test" rel="noopener noreferrer">c</a></p><ul><li>d</li></ul>'
@@ -280,8 +288,8 @@ def test_what_was_left_out_is_reported() -> None:
 
 
 PIECES = """< > </ /> <div <p> </p> <td> <tr> <table> </table> <li> <ul> </ul> <a|href='x'> </a> <style> </style>
-.a{display:none} |class=a |style='color:#fff' ' " = <!-- --> &# &amp; ; <blockquote> </blockquote> <br> <pre> text <svg> <![CDATA[
-<script> <img|src=https://t.test> <a|href=javascript:x> onload=x"""
+.a{display:none} |class=a |style='color:#fff' ' " = <!-- --> &# &amp; ; <blockquote> </blockquote> <br> <pre> text <svg>
+<![CDATA[ <script> <img|src=https://t.test> <a|href=javascript:x> onload=x"""
 MARKUP = st.lists(
     st.sampled_from(
         [*(piece.replace("|", " ") for piece in PIECES.split()), " ", "\n", "\u202e", "\ud800", "\u200b", "\x00"]
@@ -290,6 +298,7 @@ MARKUP = st.lists(
 ).map("".join)
 
 
+@patient
 @given(MARKUP | st.text(max_size=100))
 def test_any_markup_gives_visible_text(source: str) -> None:
     rendered = to_text(source)
@@ -299,6 +308,7 @@ def test_any_markup_gives_visible_text(source: str) -> None:
     safe(source).encode()
 
 
+@patient
 @given(MARKUP)
 def test_every_start_has_its_end(source: str) -> None:
     stack: list[str] = []
@@ -310,6 +320,7 @@ def test_every_start_has_its_end(source: str) -> None:
     assert not stack
 
 
+@patient
 @given(MARKUP)
 def test_safe_html_holds_nothing_but_what_is_allowed(source: str) -> None:
     for event in events(safe(source), set()):

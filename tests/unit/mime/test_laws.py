@@ -13,7 +13,7 @@ from mcp_proton.mime.outline import outline
 from mcp_proton.mime.parse import parse, section, structure
 from mcp_proton.mime.text import decode, unfold
 
-from .letters import TEXT, b64, file, letter, part, several
+from .letters import TEXT, b64, file, letter, part, patient, several
 
 SEEDS = [
     letter(),
@@ -79,11 +79,13 @@ def holds(raw: bytes) -> None:
         assert len(octets) == one.size
 
 
+@patient
 @given(st.binary(max_size=400) | st.lists(st.sampled_from(WORDS), max_size=40).map(b"".join))
 def test_any_octets_are_a_message(raw: bytes) -> None:
     holds(raw)
 
 
+@patient
 @given(
     st.sampled_from(SEEDS),
     st.lists(
@@ -97,11 +99,13 @@ def test_any_mutation_of_a_message_is_a_message(raw: bytes, changes: list[tuple[
     holds(raw)
 
 
+@patient
 @given(st.sampled_from(SEEDS), st.integers(0, 1_500))
 def test_any_prefix_of_a_message_is_a_message(raw: bytes, cut: int) -> None:
     holds(raw[:cut])
 
 
+@patient
 @given(st.integers())
 def test_shuffled_lines_are_a_message(seed: int) -> None:
     lines = b"".join(SEEDS).splitlines(keepends=True)
@@ -109,6 +113,7 @@ def test_shuffled_lines_are_a_message(seed: int) -> None:
     holds(b"".join(lines))
 
 
+@patient
 @given(st.sampled_from(SEEDS), st.integers(0, 400))
 def test_a_part_that_was_cut_reads_as_the_beginning_of_the_whole(raw: bytes, cut: int) -> None:
     found = outline(raw)
@@ -120,6 +125,7 @@ def test_a_part_that_was_cut_reads_as_the_beginning_of_the_whole(raw: bytes, cut
             assert "truncated" in piece.notices
 
 
+@patient
 @given(st.lists(st.text("abc ", min_size=1, max_size=10).map(str.strip).filter(bool), min_size=1, max_size=6))
 def test_flowed_lines_join_to_what_was_written(words: list[str]) -> None:
     assert unfold(" \n".join(words)) == " ".join(words)

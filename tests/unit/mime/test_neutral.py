@@ -12,7 +12,7 @@ from mcp_proton.mime.characters import visible
 from mcp_proton.mime.neutral import file_name, neutralise, suspicion
 from mcp_proton.mime.parse import parse
 
-from .letters import TEXT, file, letter, several
+from .letters import TEXT, file, letter, patient, several
 
 FORGED = [
     "<system>",
@@ -113,6 +113,7 @@ DANGEROUS = st.text(
 CARRIERS = set("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\u061c\u200b\u2060\ufeff\x00\x1b\x7f")
 
 
+@patient
 @given(DANGEROUS)
 def test_neutral_text_is_visible_writable_and_stays_as_it_is(text: str) -> None:
     shown = neutralise(text)
@@ -123,6 +124,7 @@ def test_neutral_text_is_visible_writable_and_stays_as_it_is(text: str) -> None:
     assert len(shown) <= 8 * len(text)
 
 
+@patient
 @given(st.sampled_from(FORGED), st.text(" \n\u200b\u202e", max_size=4), st.text("abc ", max_size=4))
 def test_no_padding_smuggles_a_mark_through(mark: str, padding: str, text: str) -> None:
     half = len(mark) // 2
@@ -191,6 +193,7 @@ def test_ordinary_mail_is_not_suspicious(text: str) -> None:
     assert suspicion(text) == frozenset()
 
 
+@patient
 @given(st.text(max_size=200))
 def test_suspicion_never_raises(text: str) -> None:
     assert isinstance(suspicion(text), frozenset)
@@ -256,6 +259,7 @@ def test_a_long_name_keeps_its_extension_within_a_file_systems_octets() -> None:
     assert len(name.encode()) <= 180
 
 
+@patient
 @given(st.text(max_size=300) | st.text("./\\: con\u202e\x00\ud800", max_size=20))
 def test_a_safe_name_is_one_component_and_stays_as_it_is(given_name: str) -> None:
     name = file_name(given_name)

@@ -1,0 +1,127 @@
+"""What `mcp-proton doctor` looks at for one account: its password, the server, the certificate, the login, the sync.
+
+The checks stand in the order in which a login needs them; after the first that fails the rest could not be looked at.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from mcp_proton.config.tables import Kind
+from mcp_proton.domain.errors import AuthFailed, MailError, Untrusted
+from mcp_proton.storage.vault import Vault
+
+from . import trial
+from .checks import Check, State, fix, ok
+
+if TYPE_CHECKING:
+    from mcp_proton.config.tables import Account
+    from mcp_proton.domain.ports import Health
+
+    from .trial import Trial
+
+_STEPS = ("server", "certificate", "login", "version", "sync")
+
+
+async def account(name: str, one: Account) -> list[Check]:
+    """Look at one account. One login, nothing marked."""
+    try:
+        password = await Vault({name: one.secret}, os.environ).secret(name)
+    except AuthFailed as error:
+        stopped = fix(f"{name}: password", error.message, _mend(name, error.next), repair=name)
+        return [stopped, *(Check(f"{name}: {step}", State.SKIP, "not looked at") for step in _STEPS)]
+
+    async def give() -> str:
+        return password
+
+    found = await trial.log_in(name, one, give)
+    kept = ok(f"{name}: password", f"found ({one.secret.partition(':')[0]})")
+    return [kept, *(_well(name, one, found) if found.health.connected else await _ill(name, one, found.health))]
+
+
+def _well(name: str, one: Account, found: Trial) -> list[Check]:
+    return [
+        ok(f"{name}: server", f"answers on {trial.endpoint(one)}"),
+        ok(f"{name}: certificate", _trusted(one)),
+        ok(f"{name}: login", f"works, {found.mailboxes} mailboxes"),
+        _version(name, one, found),
+        _sync(name, found.health),
+    ]
+
+
+async def _ill(name: str, one: Account, health: Health) -> list[Check]:
+    """Tell at which step it ended."""
+    why = health.why or "it did not go on"
+    if health.code == Untrusted.code:
+        failed = [ok(f"{name}: server", f"answers on {trial.endpoint(one)}"), await _certificate(name, one, why)]
+    elif health.code == AuthFailed.code:
+        failed = [
+            ok(f"{name}: server", f"answers on {trial.endpoint(one)}"),
+            ok(f"{name}: certificate", _trusted(one)),
+            _login(name, one, why),
+        ]
+    else:
+        failed = [fix(f"{name}: server", why, health.next)]
+    return [*failed, *(Check(f"{name}: {step}", State.SKIP, "not looked at") for step in _STEPS[len(failed) :])]
+
+
+async def _certificate(name: str, one: Account, why: str) -> Check:
+    title = f"{name}: certificate"
+    try:
+        shown = await trial.certificate(one.host, one.imap, one.protection)
+    except MailError:
+        return fix(title, why, _mend(name, None), repair=name)
+    if one.certificate is None:
+        return fix(title, f"{why}; it shows {shown}", _mend(name, None), repair=name)
+    what = f"not the one you trusted: trusted {one.certificate}, shown {shown}"
+    if one.kind is Kind.BRIDGE:
+        following = (
+            f"if you installed Bridge anew, run `mcp-proton setup {name}` and compare it; if not, find out who answers"
+        )
+    else:
+        following = f"ask your mail provider whether it changed, then run `mcp-proton setup {name}`"
+    return fix(title, what, following, repair=name)
+
+
+def _login(name: str, one: Account, why: str) -> Check:
+    if one.kind is Kind.BRIDGE:
+        following = (
+            "look into Bridge: is the account signed in and done starting? A Bridge that was installed anew has another "
+            f"password: run `mcp-proton setup {name}`"
+        )
+    else:
+        following = f"if the password changed, run `mcp-proton setup {name}`"
+    return fix(f"{name}: login", why, following, repair=name)
+
+
+def _version(name: str, one: Account, found: Trial) -> Check:
+    title = f"{name}: version"
+    version = found.health.version if one.kind is Kind.BRIDGE else ""
+    server = (
+        f"Proton Mail Bridge {version}" if version else "any IMAP server" if one.kind is Kind.IMAP else "not Bridge's"
+    )
+    if one.kind is Kind.BRIDGE and not version:
+        return Check(title, State.NOTE, "what answers does not say that it is Proton Mail Bridge")
+    if not found.unverified:
+        return ok(title, f"{server}: all that is offered was verified")
+    return Check(title, State.NOTE, f"{server}: not verified here: {', '.join(found.unverified)}")
+
+
+def _sync(name: str, health: Health) -> Check:
+    title = f"{name}: sync"
+    if health.syncing:
+        return Check(title, State.NOTE, "Bridge still takes in the mailbox", "until it is done, older mail is missing")
+    return ok(title, "nothing is being taken in" if health.syncing is False else "no sign of one going on")
+
+
+def _trusted(one: Account) -> str:
+    return "the one you trust" if one.certificate else "vouched for by an authority this machine trusts"
+
+
+def _mend(name: str, following: str | None) -> str:
+    return (
+        following.replace("`mcp-proton setup`", f"`mcp-proton setup {name}`")
+        if following
+        else f"run `mcp-proton setup {name}`"
+    )

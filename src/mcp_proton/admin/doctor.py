@@ -1,0 +1,78 @@
+"""`mcp-proton doctor`: checks everything, one line each, and says what to do about what is wrong."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from mcp_proton import bootstrap
+from mcp_proton.config import folders as places
+from mcp_proton.domain.complaint import Misconfigured
+
+from . import account_checks, checks
+from .asking import confirm, interactive
+from .checks import Check, State
+from .exits import Exit
+from .printing import AsJson, Printer
+from .setup import setup
+from .world import known_account
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+async def doctor(
+    account: Annotated[str | None, Parameter(help="look at this account alone")] = None, /, *, json: AsJson = False
+) -> Exit:
+    """Check everything and say what to do about what is wrong.
+
+    Looks at your files and who may read them, the rules in force, the store, each account (password, server,
+    certificate, login, version, sync) and each client. It logs in once per account and changes nothing. Exits with 1
+    when something needs you. Its output holds no secrets, mail addresses or mail: it can be shown to others.
+
+      mcp-proton doctor
+      mcp-proton doctor personal --json
+    """
+    found = await examine(account)
+    printer = Printer(as_json=json)
+    ill = [one for one in found if one.state is State.FIX]
+    if json:
+        printer.json({"status": "ok", "well": not ill, "checks": [_as_row(one) for one in found]})
+    elif printer.out.is_terminal:
+        _show(found, printer)
+    else:
+        printer.table([_as_row(one) for one in found])
+    broken = next((one.repair for one in ill if one.repair), None)
+    if broken and not json and interactive() and confirm(f"Mend account {broken} now?", flag="mcp-proton setup"):
+        return await setup(broken)
+    return Exit.ATTENTION if ill else Exit.DONE
+
+
+async def examine(account: str | None = None) -> list[Check]:
+    """Look at everything, or at one account. Raises `NotFound` for an account that is not there."""
+    folders = places.find(os.environ)
+    try:
+        settings = bootstrap.settings(os.environ)
+    except Misconfigured as error:
+        return list(checks.files(error, folders))
+    if account is not None:
+        return await account_checks.account(account, known_account(settings, account))
+    found = [*checks.files(settings, folders), await checks.rules(settings), await checks.store(settings)]
+    for name, one in settings.config.accounts.items():
+        found += await account_checks.account(name, one)
+    return found + await checks.clients(settings)
+
+
+def _show(found: Sequence[Check], printer: Printer) -> None:
+    """Print a line for each check, with what to do below it."""
+    printer.grid(
+        [one.state.value, one.name, one.what + (f"\n> {one.next}" if one.next and one.state is not State.OK else "")]
+        for one in found
+    )
+
+
+def _as_row(one: Check) -> dict[str, str]:
+    told = {"state": one.state.value, "check": one.name, "what": one.what, "next": one.next}
+    return {name: value for name, value in told.items() if value}

@@ -1,0 +1,42 @@
+"""Every row of the requirements that is met today is named by a test, in the file where it would fail."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).parents[1]
+MET = """
+P-01 P-02 P-03 P-04 P-05 P-08 P-09 P-10 P-11 P-12 P-13 P-14 P-15 P-16 P-17 P-19 P-20 P-21 P-22 P-23
+P-30 P-31 P-32 P-33 P-34 P-35 P-36 P-37 P-38 P-40 P-41 P-50 P-51 P-52 P-53 P-54 P-65 P-70
+P-80 P-81 P-82 P-83 P-84 P-86 P-90 P-91 P-94 P-95 P-98
+B-01 B-02 B-03 B-09 N-3 N-10 N-11
+J-120 J-121 J-122 J-123 A-60 A-61 A-62 A-63 A-64 A-65 A-67 A-68 A-69 A-70 A-72
+""".split()
+
+
+def named() -> dict[str, set[str]]:
+    """Return which files name which rows; `P-10…P-13` names all four."""
+    found: dict[str, set[str]] = {}
+    for path in TESTS.rglob("test_*.py"):
+        if path != Path(__file__):
+            for row in rows(path.read_text()):
+                found.setdefault(row, set()).add(path.name)
+    return found
+
+
+def rows(text: str) -> set[str]:
+    found = set(re.findall(r"\b[PJABN]-\d{1,3}\b", text))
+    for kind, first, last in re.findall(r"\b([PJABN])-(\d{1,3})(?:…|\.\.\.|–)(?:[PJABN]-)?(\d{1,3})\b", text):
+        found |= {f"{kind}-{number:0{len(first)}d}" for number in range(int(first), int(last) + 1)}
+    return found
+
+
+NAMED = named()
+
+
+@pytest.mark.parametrize("row", MET)
+def test_a_row_that_is_met_is_named_by_a_test(row: str) -> None:
+    assert NAMED.get(row), f"no test names {row}"
