@@ -6,7 +6,7 @@ import asyncio
 import sys
 from collections.abc import Callable
 
-from . import door, listing, memory, places, searching, startup
+from . import door, filing, listing, memory, places, searching, startup
 from .timing import Figure, tell
 
 MANY = 50_000
@@ -31,9 +31,19 @@ def run_searching() -> None:
         tell(asyncio.run(searching.by_header(place, "anna", None)))
 
 
+def run_filing() -> None:
+    """Moves and flags on Dovecot and on the simulator."""
+    with places.dovecot() as mailbox:
+        tell(asyncio.run(filing.moves(mailbox(places.letters(20_000)), 1_000)))
+        tell(asyncio.run(filing.flags(mailbox(places.letters(10_000)), 10_000)))
+    with places.simulator(20_000) as place:
+        tell(asyncio.run(filing.recipe(place, 350)))
+
+
 PARTS: dict[str, Callable[[], list[Figure] | None]] = {
     "listing": run_listing,
     "searching": run_searching,
+    "filing": run_filing,
     "door": door.measure,
     "memory": memory.measure,
     "startup": startup.measure,

@@ -19,7 +19,7 @@ from mcp_proton.services import registry
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from mcp_proton.domain.consequences import EffectTable
+    from mcp_proton.domain.consequences import Consequence, EffectTable
     from mcp_proton.domain.operation import Operation, Request
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -45,9 +45,7 @@ def operations() -> str:
     for one in CATALOG:
         operation = registry.primitive(one)
         effects = ", ".join(sorted(operation.effects)) or "its own records only"
-        lines.append(
-            f"| `{one.name}` | {_sentence(one.request)} | {effects} | {_shown_in(one.name, operation)} |"
-        )
+        lines.append(f"| `{one.name}` | {_sentence(one.request)} | {effects} | {_shown_in(one.name, operation)} |")
     lines += ["", "## Arguments", ""]
     for one in CATALOG:
         lines += [
@@ -111,10 +109,17 @@ def capabilities() -> str:
 
 
 def _rows(table: EffectTable) -> Iterable[str]:
-    for row in table.rows:
-        source = row.source.value if row.source else "any"
-        target = row.target.value if row.target else ""
-        yield f"| {row.verb} | {source} | {target} | {', '.join(sorted(row.effects))} | {row.result} | {row.evidence.value} |"
+    for block in table.blocks():
+        row = block.row
+        sources = ", ".join(block.sources) + _condition(row)
+        effects = "refused" if row.refused else ", ".join(sorted(row.effects))
+        told = f"{row.result}; instead: {row.instead}" if row.refused else row.result
+        yield f"| {row.verb} | {sources} | {', '.join(block.targets)} | {effects} | {told} | {row.evidence.value} |"
+
+
+def _condition(row: Consequence) -> str:
+    told = {"there": " (there already)", "held": " (held by a label or a star)"}
+    return "".join(words for name, words in told.items() if getattr(row, name)) + (f" ({row.kind})" if row.kind else "")
 
 
 def _sentence(request: type[Request]) -> str:

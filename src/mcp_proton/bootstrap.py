@@ -27,10 +27,13 @@ from mcp_proton.storage.tomllines import Lines, parse
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping
 
+    from mcp_proton.domain.limits import Switches
     from mcp_proton.domain.ports import MailBackend, SecretProvider
     from mcp_proton.imap.indexing import DateIndexStore
     from mcp_proton.services.service import MailService
     from mcp_proton.simulator import Simulator
+    from mcp_proton.storage.channels import SqlChannels
+    from mcp_proton.storage.switches import SqlSwitches
 
 DEMO_CLIENT = "demo"
 DEMO_ACCOUNT = "demo"
@@ -143,6 +146,11 @@ async def policy_in_force(found: Settings) -> InForce:
     return InForce(policy.with_switches(await SwitchFile(_switches(found)).current()), file.problem)
 
 
+async def switches_now(found: Settings) -> Switches:
+    """Return what the owner switched, as every process sees it."""
+    return await SwitchFile(_switches(found)).current()
+
+
 def read_policy(found: Settings, file: Path) -> Policy:
     """Read a policy file that is not in force. Raises `Misconfigured`."""
     text = file.read_text(encoding="utf-8")
@@ -160,6 +168,23 @@ def policy_check(found: Settings, name: str = "policy.toml") -> Callable[[str], 
             raise error.located(name, Lines(text).of) from None
 
     return check
+
+
+@asynccontextmanager
+async def switched(found: Settings) -> AsyncIterator[tuple[SqlSwitches, SqlChannels]]:
+    """Open the owner's switches and the clients' live checks, without the rest of the world."""
+    from mcp_proton.storage.channels import SqlChannels
+    from mcp_proton.storage.database import Database
+    from mcp_proton.storage.files import private_folder
+    from mcp_proton.storage.switches import SqlSwitches
+
+    clock = SystemClock()
+    private_folder(found.folders.state)
+    database = Database(found.folders.database, _migrate)
+    try:
+        yield SqlSwitches(database, _switches(found), clock), SqlChannels(database, clock)
+    finally:
+        await database.aclose()
 
 
 @asynccontextmanager
@@ -233,17 +258,22 @@ async def _opened(found: Settings, vault: SecretProvider) -> AsyncIterator[Runni
     from mcp_proton.services.world import Settings as ServiceSettings
     from mcp_proton.services.world import World
     from mcp_proton.storage.artifacts import FileArtifacts
+    from mcp_proton.storage.channels import SqlChannels
     from mcp_proton.storage.database import Database
     from mcp_proton.storage.dates import FileDateIndexes
     from mcp_proton.storage.files import private_folder
     from mcp_proton.storage.journal import SqlJournal
+    from mcp_proton.storage.leases import SqlLeases
     from mcp_proton.storage.policyfile import PolicyInForce
+    from mcp_proton.storage.runners import Runner
+    from mcp_proton.storage.switches import SqlSwitches
 
     clock, kept = SystemClock(), found.config.storage
     private_folder(found.folders.state)
     policy_file = found.policy_file()
     database = Database(found.folders.database, _migrate)
-    journal = SqlJournal(database, clock, timedelta(days=kept.payload_days))
+    runner = Runner(database, clock)
+    journal = SqlJournal(database, clock, timedelta(days=kept.payload_days), runner)
     dates = FileDateIndexes(found.folders.state / "dates", enabled=kept.date_index)
     accounts = Accounts(found.config, lambda name, account: _backend(name, account, vault, dates))
     world = World(
@@ -261,11 +291,20 @@ async def _opened(found: Settings, vault: SecretProvider) -> AsyncIterator[Runni
             ],
         ),
         clock=clock,
-        settings=ServiceSettings(timezone=found.config.service.zone),
+        settings=ServiceSettings(
+            timezone=found.config.service.zone,
+            accounts_of=found.config.accounts_of,
+            reviews=found.config.reviews,
+        ),
+        leases=SqlLeases(database, clock, runner),
+        channels=SqlChannels(database, clock),
+        alarm=SqlSwitches(database, _switches(found), clock).freeze,
     )
+    service = MailService(world)
     try:
-        yield Running(MailService(world), found)
+        yield Running(service, found)
     finally:
+        await service.aclose()
         await accounts.aclose()
         await journal.aclose()
         await database.aclose()

@@ -33,3 +33,27 @@ async def world(request: pytest.FixtureRequest) -> AsyncIterator[World]:
             opened = worlds.server(request.getfixturevalue(name))
     async with opened as made:
         yield made
+
+
+@pytest.fixture(
+    params=[
+        "memory",
+        "simulator",
+        "simulator_of_the_fake",
+        pytest.param("dovecot", marks=pytest.mark.server),
+        pytest.param("cyrus", marks=pytest.mark.server),
+    ]
+)
+async def changing(request: pytest.FixtureRequest) -> AsyncIterator[World]:
+    """An account to be changed: Bridge before either model of Proton, that of its API and that of its test server."""
+    match request.param:
+        case "memory":
+            opened = worlds.memory()
+        case "simulator":
+            opened = worlds.bridge(model="real")
+        case "simulator_of_the_fake":
+            opened = worlds.bridge(model="fake")
+        case name:
+            opened = worlds.server(request.getfixturevalue(name))
+    async with opened as made:
+        yield made

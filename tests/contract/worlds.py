@@ -9,7 +9,7 @@ import ssl
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from mcp_proton.bridge.backend import BridgeBackend
 from mcp_proton.domain.mail import Role
@@ -42,10 +42,13 @@ class Mail:
 
 
 class World(Protocol):
-    """An account and its outside. `folder` is a mailbox of one's own beside INBOX."""
+    """An account and its outside. `folder` is a mailbox of one's own beside INBOX, `label` a label, where there are any."""
 
     backend: MailBackend
     folder: str
+    label: str | None
+    copies: bool
+    """whether one message can be in two mailboxes"""
 
     async def put(self, *mails: Mail) -> None:
         """Mail arrives in INBOX, in this order."""
@@ -63,15 +66,22 @@ class World(Protocol):
         """Everything in INBOX is destroyed by somebody else."""
         ...
 
+    async def settle(self) -> None:
+        """What was changed is known everywhere."""
+        ...
+
 
 class Memory:
     """`MemoryAccount`."""
 
     folder = "Work"
+    label: str | None = "Labels/Blue"
+    copies = True
 
     def __init__(self) -> None:
         self.account = MemoryAccount("me")
         self.account.add_mailbox(self.folder)
+        self.account.add_mailbox("Labels/Blue", Role.LABEL)
         self.backend: MailBackend = self.account
 
     async def put(self, *mails: Mail) -> None:
@@ -90,11 +100,16 @@ class Memory:
     async def empty_inbox(self) -> None:
         self.account.boxes["INBOX"].mail.clear()
 
+    async def settle(self) -> None:
+        """Everything is known at once."""
+
 
 class Bridge:
     """`BridgeBackend` on the simulator."""
 
     folder = "Folders/Work"
+    label: str | None = "Labels/Blue"
+    copies = False
 
     def __init__(self, simulator: Simulator, backend: BridgeBackend) -> None:
         self.simulator = simulator
@@ -129,11 +144,16 @@ class Bridge:
         account.delete(list(account.messages))
         self.simulator.release_events()
 
+    async def settle(self) -> None:
+        self.simulator.release_events()
+
 
 class Server:
     """`ImapBackend` on a real server."""
 
     folder = "Work"
+    label: str | None = None
+    copies = True
 
     def __init__(self, account: Account, backend: ImapBackend) -> None:
         self.account = account
@@ -162,6 +182,9 @@ class Server:
             for command in (b"SELECT INBOX", b"STORE 1:* +FLAGS (\\Deleted)", b"EXPUNGE"):
                 connection.command(command)
 
+    async def settle(self) -> None:
+        """Everything is known at once."""
+
 
 def _server_mail(mail: Mail) -> ServerMail:
     raw = mail.raw.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
@@ -179,7 +202,9 @@ ATTENTIVE = Habits(quiet=0.0, fresh=0.0)
 CERTIFICATE = make_certificate()
 
 
-def bridge_backend(simulator: Simulator, *, password: str | None = None) -> BridgeBackend:
+def bridge_backend(
+    simulator: Simulator, *, password: str | None = None, guarded: bool = False, sessions: Habits | None = None
+) -> BridgeBackend:
     """A backend that trusts the simulator's certificate."""
 
     async def secret() -> str:
@@ -187,7 +212,8 @@ def bridge_backend(simulator: Simulator, *, password: str | None = None) -> Brid
 
     pin = Pin.of(ssl.PEM_cert_to_DER_cert(simulator.certificate_pem))
     endpoint = Endpoint(simulator.host, simulator.imap_port, TlsMode.STARTTLS, pin)
-    return BridgeBackend("me", endpoint, Credentials(simulator.username, secret), sessions=ATTENTIVE)
+    credentials = Credentials(simulator.username, secret)
+    return BridgeBackend("me", endpoint, credentials, sessions=sessions or ATTENTIVE, guarded_trash=guarded)
 
 
 def unknowing(simulator: Simulator) -> ImapBackend:
@@ -207,11 +233,18 @@ def given(raw: bytes, number: int) -> GivenMessage:
 
 
 @asynccontextmanager
-async def bridge(messages: Sequence[GivenMessage] = (), *, first_sync: float | None = None) -> AsyncIterator[Bridge]:
+async def bridge(
+    messages: Sequence[GivenMessage] = (),
+    *,
+    first_sync: float | None = None,
+    model: Literal["real", "fake"] = "real",
+    guarded: bool = False,
+) -> AsyncIterator[Bridge]:
     """A Bridge whose first sync is over, or brings so many messages a second."""
-    user = GivenUser("alice", ["alice@proton.local"], [GivenLabel.from_path("Folders/Work")], list(messages))
-    async with Simulator(users=[user], certificate=CERTIFICATE, first_sync=first_sync) as simulator:
-        backend = bridge_backend(simulator)
+    labels = [GivenLabel.from_path("Folders/Work"), GivenLabel.from_path("Labels/Blue")]
+    user = GivenUser("alice", ["alice@proton.local"], labels, list(messages))
+    async with Simulator(users=[user], certificate=CERTIFICATE, first_sync=first_sync, model=model) as simulator:
+        backend = bridge_backend(simulator, guarded=guarded)
         try:
             yield Bridge(simulator, backend)
         finally:

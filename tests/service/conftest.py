@@ -102,3 +102,16 @@ class House:
 def house() -> House:
     """A service with an empty mailbox and the preset assistant."""
     return House()
+
+
+def held(house: House, path: str) -> int:
+    """Return how many messages a mailbox of the personal account holds."""
+    return len(house.personal.boxes[path].mail)
+
+
+def fill(house: House, count: int, mailbox: str = "INBOX") -> list[str]:
+    """Put so many different letters into a mailbox and return their handles."""
+    return [
+        str(house.receive(f"Letter {number}", mailbox=mailbox, message_id=f"<{mailbox}-{number}@example.org>"))
+        for number in range(count)
+    ]

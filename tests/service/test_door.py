@@ -193,6 +193,34 @@ def _fields(value: Any) -> dict[str, Any]:
     return {name: getattr(value, name) for name in value.__dataclass_fields__}
 
 
+@pytest.mark.parametrize("place", [0, 20, -1])
+async def test_one_changed_octet_of_what_was_approved_voids_the_approval(house: House, place: int) -> None:
+    """N-6, P-35."""
+    house.rules(preset="reader", rules=[{"effect": "organize", "verdict": "ask"}])
+    asked = [str(house.receive("A")), str(house.receive("B"))]
+    operation_id = (await house.ask("messages_archive", messages=asked))["operation_id"]
+    await house.owner_asks("approvals_approve", operation_id=operation_id)
+    body = house.journal._bodies[operation_id]
+    spot = range(len(body))[place]
+    house.journal._bodies[operation_id] = (
+        body.replace(asked[0], asked[1]) if place == 20 else body[:spot] + " " + body[spot:]
+    )
+    told = await house.ask("operations_resume", operation_id=operation_id)
+    assert (told["status"], told["code"]) == ("conflict", "changed_since_approval")
+    assert "move" not in house.personal.calls
+
+
+async def test_the_owner_sees_which_messages_they_are_and_that_a_stranger_wrote_it(house: House) -> None:
+    """N-6, P-40: the plan's lines first, strangers' words marked."""
+    handle = str(house.receive("Invoice 7", mailbox="Trash"))
+    told = await house.ask("messages_destroy", messages=[handle])
+    shown = await house.owner_asks("approvals_show", operation_id=told["operation_id"])
+    (stranger,) = [line for line in shown["lines"] if line.get("from_stranger")]
+    assert stranger["value"] == "2026-11-30T11:00:00Z Anna Example <anna@example.org>: Invoice 7"
+    (risk,) = [line for line in shown["lines"] if line.get("risk")]
+    assert risk["label"] == "1 message from Trash"
+
+
 async def test_a_withdrawn_operation_cannot_be_approved(house: House) -> None:
     operation_id, _ = await approved(house)
     assert (await house.ask("operations_cancel", operation_id=operation_id))["state"] == "cancelled"
@@ -251,7 +279,7 @@ async def test_a_fault_of_ours_is_told_as_one_and_quotes_nothing(
 
 @pytest.mark.parametrize("name", READS)
 async def test_a_reading_operation_never_writes(house: House, name: str) -> None:
-    """Catalog law: whatever a read-only operation is asked, it changes nothing."""
+    """Catalog law, A-91: whatever a read-only operation is asked, it changes nothing."""
     handle = house.receive()
     arguments = {
         key: str(handle) if key == "message" else [str(handle)] if key == "messages" else value

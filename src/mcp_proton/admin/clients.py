@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import Annotated
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Parameter
 
@@ -15,9 +16,13 @@ from mcp_proton.domain.errors import NotFound
 
 from .asking import confirm
 from .exits import Exit
+from .live_check import review
 from .printing import AsJson, Printer
 from .programs import Program, guess, snippet
 from .wanted import flag, labelled
+
+if TYPE_CHECKING:
+    from mcp_proton.storage.switches import SqlSwitches
 
 app = App(
     name="clients",
@@ -25,7 +30,9 @@ app = App(
 
   mcp-proton clients add hermes
   mcp-proton clients add coder --program codex --profile reader --account work
-  mcp-proton clients config hermes --program claude-desktop""",
+  mcp-proton clients config hermes --program claude-desktop
+  mcp-proton clients pause hermes
+  mcp-proton clients review hermes""",
 )
 
 Label = Annotated[str, Parameter(help="the client's label")]
@@ -94,11 +101,46 @@ def remove(
     return printer.answer({"status": "ok", "removed": name})
 
 
+@app.command
+async def pause(name: Label, /, *, json: AsJson = False) -> Exit:
+    """Stop a client at once, until it is resumed. What it is doing stops between two messages."""
+    return await _switch(name, "paused", lambda switches: switches.pause_client(name), json=json)
+
+
+@app.command
+async def resume(name: Label, /, *, json: AsJson = False) -> Exit:
+    """Let a paused client go on."""
+    return await _switch(name, "resumed", lambda switches: switches.resume_client(name), json=json)
+
+
+@app.command
+async def revoke(name: Label, /, *, json: AsJson = False) -> Exit:
+    """Take a client's access away at once, its grants with it. `clients restore` gives it back."""
+    return await _switch(name, "revoked", lambda switches: switches.revoke_client(name), json=json)
+
+
+@app.command
+async def restore(name: Label, /, *, json: AsJson = False) -> Exit:
+    """Give a revoked client its access back; its grants stay gone."""
+    return await _switch(name, "restored", lambda switches: switches.restore_client(name), json=json)
+
+
+async def _switch(name: str, done: str, act: Callable[[SqlSwitches], Awaitable[None]], *, json: bool) -> Exit:
+    settings = bootstrap.settings(os.environ)
+    _known(settings, name)
+    async with bootstrap.switched(settings) as (switches, _):
+        await act(switches)
+    return Printer(as_json=json).answer({"status": "ok", "client": name, "now": done})
+
+
 @app.command(name="config")
 def show_config(name: Label, /, *, program: Which = None, json: AsJson = False) -> Exit:
     """Print what to put into a program's configuration for a client."""
     _known(bootstrap.settings(os.environ), name)
     return _print(Printer(as_json=json), name, program, {})
+
+
+app.command(review)
 
 
 def _print(printer: Printer, label: str, program: Program | None, more: dict[str, object]) -> Exit:

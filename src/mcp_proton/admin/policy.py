@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import os
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from cyclopts import App, Parameter
+from cyclopts import App, Parameter, validators
 
 from mcp_proton import bootstrap
 from mcp_proton.config import editing
-from mcp_proton.domain.complaint import Misconfigured
+from mcp_proton.domain.complaint import Misconfigured, nearest
 from mcp_proton.domain.effects import Effect
+from mcp_proton.domain.errors import Invalid, NotFound
 from mcp_proton.domain.mail import Role
 from mcp_proton.domain.plan import Scope
 from mcp_proton.policy import matrix
 from mcp_proton.policy.presets import Preset
+from mcp_proton.services.answers import instant
 
 from .access import AUTONOMOUS_RISK, MEANINGS
 from .asking import confirm, say
@@ -34,6 +36,7 @@ app = App(
   mcp-proton policy explain hermes send --account personal
   mcp-proton policy preset reader --client hermes
   mcp-proton policy preview new-policy.toml
+  mcp-proton policy grant allow send --minutes 60 --client hermes
 
 The rules are in policy.toml, which is yours to edit; an edit that breaks it
 never takes the rules away: the last good ones hold until it is mended.""",
@@ -148,6 +151,83 @@ def preset(
     path = settings.folders.policy_file
     editing.choose_preset(path, word.value, bootstrap.policy_check(settings), client=client, account=account)
     return printer.answer({"status": "ok", "preset": word.value, "means": MEANINGS[word], "file": str(path)})
+
+
+@app.command
+async def grant(
+    verdict: Annotated[Literal["allow", "ask", "deny"], Parameter(help="what holds while it lasts")],
+    effect: Annotated[list[Effect], Parameter(help="what would happen; may be several")],
+    /,
+    *,
+    minutes: Annotated[int, Parameter(help="how long it lasts", validator=validators.Number(gte=1, lte=10_080))],
+    client: Annotated[str | None, Parameter(help="for this client alone")] = None,
+    account: AccountName = None,
+    mailbox: MailboxName = None,
+    json: AsJson = False,
+) -> Exit:
+    """Give a rule that ends by itself. Boundaries and limits hold all the same."""
+    settings = bootstrap.settings(os.environ)
+    _known(settings, client, account)
+    wanted = frozenset(effect)
+    if Effect.ADMINISTER in wanted:
+        raise Invalid("changing the rules is yours alone and no rule gives it away")
+    until = datetime.now(UTC) + timedelta(minutes=minutes)
+    async with bootstrap.switched(settings) as (switches, _):
+        given = await switches.grant(wanted, verdict, until, client=client, account=account, place=mailbox)
+    return Printer(as_json=json).answer({"status": "ok", "grant": given.id, "until": instant(until)})
+
+
+@app.command
+async def grants(*, json: AsJson = False) -> Exit:
+    """List the rules that end by themselves."""
+    found = await bootstrap.switches_now(bootstrap.settings(os.environ))
+    rows = [
+        {
+            "grant": one.id,
+            "verdict": one.verdict,
+            "effects": sorted(one.effects),
+            "client": one.client or "any",
+            "account": one.account or "any",
+            "mailbox": one.place or "any",
+            "until": instant(one.until),
+        }
+        for one in found.granted
+        if one.until > datetime.now(UTC)
+    ]
+    printer = Printer(as_json=json)
+    if not rows and not json:
+        printer.remark("nothing is granted")
+    return printer.answer({"status": "ok", "grants": rows})
+
+
+@app.command(name="end-grant")
+async def end_grant(
+    grant_id: Annotated[str, Parameter(help="as `policy grants` names it")], /, *, json: AsJson = False
+) -> Exit:
+    """End a grant before its time."""
+    async with bootstrap.switched(bootstrap.settings(os.environ)) as (switches, _):
+        await switches.end_grant(grant_id)
+    return Printer(as_json=json).answer({"status": "ok", "ended": grant_id})
+
+
+@app.command
+async def thaw(account: Annotated[str, Parameter(help="the account's short name")], /, *, json: AsJson = False) -> Exit:
+    """Open again what was shut in an account since a message was lost. Look at `mcp-proton activity` first."""
+    settings = bootstrap.settings(os.environ)
+    _known(settings, None, account)
+    async with bootstrap.switched(settings) as (switches, _):
+        await switches.thaw(account)
+    return Printer(as_json=json).answer({"status": "ok", "account": account, "now": "open"})
+
+
+def _known(settings: bootstrap.Settings, client: str | None, account: str | None) -> None:
+    """A grant for a misspelt name would silently bind nobody."""
+    for name, known, what in (
+        (client, settings.config.clients, "client"),
+        (account, settings.config.accounts, "account"),
+    ):
+        if name is not None and name not in known:
+            raise NotFound(f"there is no {what} `{name}`{nearest(name, known)}")
 
 
 def check(settings: bootstrap.Settings) -> list[str]:

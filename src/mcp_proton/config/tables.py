@@ -152,10 +152,14 @@ class Account(Table):
 
 
 class Client(Table):
-    """`[clients.NAME]`: one agent, by the label the owner gave it. `accounts` left out: all of them."""
+    """`[clients.NAME]`: one agent, by the label the owner gave it. `accounts` left out: all of them.
+
+    `review`: the owner answers approvals in this client too, once it passed a live check.
+    """
 
     profile: Profile = Profile.CORE
     accounts: list[Slug] | None = None
+    review: StrictBool = False
 
 
 class Service(Table):
@@ -201,6 +205,11 @@ class Config(Table):
         """Return the accounts a client was given; None for all, and for a client that is not listed."""
         listed = self.clients.get(client)
         return None if listed is None or listed.accounts is None else frozenset(listed.accounts)
+
+    def reviews(self, client: str) -> bool:
+        """Whether the owner declared a client a review channel."""
+        listed = self.clients.get(client)
+        return listed is not None and listed.review
 
 
 def service_from(environment: Mapping[str, str]) -> dict[str, object]:

@@ -1,7 +1,9 @@
 """EffectTable: what a verb really does to mail on one kind of server. The data comes from the backend (P-20).
 
-A row is a fact with evidence, keyed by verb, role of the source and role of the destination. No row means that the
-effect is not known, and an unknown effect is refused even where everything is allowed.
+A row is a fact with evidence, keyed by verb, role of the source and role of the destination, and where it matters by the
+kind of the message, by whether it is there already, and by whether a label or a star holds it. No row means that the
+effect is not known, and an unknown effect is refused even where everything is allowed. A refused row is known too well:
+it says why the verb is not done there, and what to do instead.
 """
 
 from __future__ import annotations
@@ -27,9 +29,29 @@ class Evidence(StrEnum):
     UNVERIFIED = "unverified"
 
 
+class End(StrEnum):
+    """Where a message is afterwards, or what became of a mailbox."""
+
+    MOVED = "moved"
+    """in the destination"""
+    HOME = "home"
+    """in the home of its kind"""
+    KEPT = "kept"
+    """where it was"""
+    COPIED = "copied"
+    LABELLED = "labelled"
+    UNLABELLED = "unlabelled"
+    DELETED = "deleted"
+    CHANGED = "changed"
+
+
 @dataclass(frozen=True, slots=True)
 class Consequence:
-    """One row: what the verb does between these roles (None: whatever role), how it ends, and how we know."""
+    """One row: what the verb does between these roles (None: whatever role), how it ends, and how we know.
+
+    `kind`, `there` and `held` are conditions; None: whatever. `shown_by` names recordings and tables. `refused`: never
+    done; `result` says why and `instead` what to do.
+    """
 
     verb: str
     source: Role | None
@@ -37,6 +59,32 @@ class Consequence:
     effects: frozenset[Effect]
     result: str
     evidence: Evidence
+    end: End | None = None
+    kind: str | None = None
+    there: bool | None = None
+    held: bool | None = None
+    shown_by: tuple[str, ...] = ()
+    refused: bool = False
+    instead: str | None = None
+
+    @property
+    def conditions(self) -> int:
+        """How many conditions it has."""
+        return sum(one is not None for one in (self.kind, self.there, self.held))
+
+    def holds(self, kind: str | None, there: bool | None, held: bool | None) -> bool:
+        """Whether its conditions are met by what is known of a message."""
+        known = ((self.kind, kind), (self.there, there), (self.held, held))
+        return all(wanted is None or wanted == fact for wanted, fact in known)
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Rows that differ in their roles only, as a person reads them. Empty `targets`: the verb has no destination."""
+
+    row: Consequence
+    sources: tuple[str, ...]
+    targets: tuple[str, ...]
 
 
 class EffectTable:
@@ -44,7 +92,9 @@ class EffectTable:
 
     def __init__(self, rows: Iterable[Consequence]) -> None:
         self.rows = tuple(rows)
-        self._by_key = {(row.verb, row.source, row.target): row for row in self.rows}
+        self._by_key: dict[tuple[str, Role | None, Role | None], list[Consequence]] = {}
+        for row in sorted(self.rows, key=lambda one: -one.conditions):
+            self._by_key.setdefault((row.verb, row.source, row.target), []).append(row)
 
     @classmethod
     def read(cls, document: Mapping[str, Any]) -> EffectTable:
@@ -52,23 +102,76 @@ class EffectTable:
         rows = []
         for row in document["rows"]:
             for source in _roles(row.get("from")):
-                for target in _roles(row.get("to")):
-                    effects = frozenset(Effect(name) for name in row["effects"])
-                    rows.append(
-                        Consequence(row["verb"], source, target, effects, row["result"], Evidence(row["evidence"]))
-                    )
+                rows += [_row(row, source, target) for target in _roles(row.get("to"))]
         return cls(rows)
 
-    def of(self, verb: str, source: Role, target: Role | None = None) -> Consequence:
-        """Return the row that applies: the most specific one wins. Raises `Unsupported` when there is none."""
+    def blocks(self) -> list[Block]:
+        """The rows in their order, those alike together: what a report and the documents show."""
+        alike: dict[tuple[object, ...], dict[Role | None, list[Consequence]]] = {}
+        for row in self.rows:
+            alike.setdefault(_alike(row), {}).setdefault(row.source, []).append(row)
+        found: dict[tuple[object, ...], Block] = {}
+        for key, by_source in alike.items():
+            for source, rows in by_source.items():
+                targets = tuple(row.target.value for row in rows if row.target)
+                known = found.get((key, targets))
+                sources = (*(known.sources if known else ()), source.value if source else "any")
+                found[key, targets] = Block(rows[0], sources, targets)
+        return list(found.values())
+
+    def of(
+        self,
+        verb: str,
+        source: Role,
+        target: Role | None = None,
+        *,
+        kind: str | None = None,
+        there: bool | None = None,
+        held: bool | None = None,
+    ) -> Consequence:
+        """Return the row that applies: the most specific one wins. What is not known of a message meets no condition.
+
+        Raises `Unsupported` (`unsupported_semantics`) when there is none, or when it says that this is not done.
+        """
         for key in ((verb, source, target), (verb, source, None), (verb, None, target), (verb, None, None)):
-            if key in self._by_key:
-                return self._by_key[key]
+            for row in self._by_key.get(key, ()):
+                if row.holds(kind, there, held):
+                    return _allowed(row)
         raise Unsupported(
             f"what `{verb}` does in a mailbox of this kind is not known",
             code="unsupported_semantics",
             next="nothing was done; `capabilities_report` lists what is known",
         )
+
+
+def _alike(row: Consequence) -> tuple[object, ...]:
+    """What two rows of one block have in common."""
+    return row.verb, row.effects, row.result, row.instead, row.evidence, row.kind, row.there, row.held
+
+
+def _row(row: Mapping[str, Any], source: Role | None, target: Role | None) -> Consequence:
+    return Consequence(
+        row["verb"],
+        source,
+        target,
+        frozenset(Effect(name) for name in row.get("effects", ())),
+        row["result"],
+        Evidence(row["evidence"]),
+        end=End(row["end"]) if "end" in row else None,
+        kind=row.get("kind"),
+        there=row.get("there"),
+        held=row.get("held"),
+        shown_by=tuple(row.get("shown_by", ())),
+        refused=row.get("refused", False),
+        instead=row.get("instead"),
+    )
+
+
+def _allowed(row: Consequence) -> Consequence:
+    if row.refused:
+        instead = row.instead or "`capabilities_report` lists what is done"
+        raise Unsupported(row.result, code="unsupported_semantics", next=f"nothing was done; {instead}")
+    return row
 
 
 def _roles(names: Any) -> list[Role | None]:

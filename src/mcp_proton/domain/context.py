@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 from zoneinfo import ZoneInfo
@@ -12,11 +12,15 @@ from .consequences import EffectTable
 from .effects import Effect
 from .handles import Handle
 from .mail import Mailbox
+from .outcome import Fate, Tally
 from .ports import Artifacts, Clock, Journal, MailBackend
+
+Act = Callable[[MailBackend, Mailbox, Sequence[Handle]], Awaitable[Sequence[Fate]]]
+"""Acts on some messages of one mailbox, all at once, and tells how each ended."""
 
 if TYPE_CHECKING:
     from .operation import Result
-    from .outcome import Outcome
+    from .outcome import Outcome, Record
     from .plan import Plan
 
 
@@ -29,10 +33,24 @@ class Right:
     source: str
 
 
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """What a query found, fixed: occurrences in the order found, and how many messages they are at least.
+
+    A message without a Message-ID is one of its own: occurrences are never merged on a guess (P-91). `complete` is False
+    where the server may have left out some that match.
+    """
+
+    handles: tuple[Handle, ...]
+    messages: int
+    complete: bool = True
+
+
 class Context(Protocol):
     """The world as one call sees it."""
 
     caller: Caller
+    found: Snapshot | None
 
     @property
     def clock(self) -> Clock:
@@ -92,6 +110,27 @@ class Context(Protocol):
 
     def allows(self, effect: Effect, account: str, mailbox: Mailbox | None = None) -> bool:
         """Whether the caller could do this there unasked: for leaving out of an answer what is not the caller's."""
+        ...
+
+    async def counted(self, account: str) -> Sequence[Mailbox]:
+        """Return the account's mailboxes with how much they hold: for a plan that must say so."""
+        ...
+
+    async def batch(self, handles: Sequence[Handle], act: Act, what: str, *, provable: bool = False) -> Tally:
+        """Act on many messages, a chunk at a time: intent, act, fate. The only way to change messages.
+
+        Stops between chunks when asked to, when the rules say no by now, and when the account cannot be reached;
+        what was not begun is SKIPPED. `provable`: identities are noted with the intent, so that a chunk whose
+        answer is lost can be settled by looking. A repeated handle is acted upon once.
+        """
+        ...
+
+    async def undo(self, operation_id: str) -> Outcome[Result]:
+        """Take back what an operation of the caller's did, as far as that is possible: judged like any request (P-76)."""
+        ...
+
+    async def settled(self, record: Record) -> Record:
+        """Look what became of a record whose process is gone or whose items are uncertain or unproved."""
         ...
 
     async def progress(self, done: int, total: int | None, what: str) -> None:

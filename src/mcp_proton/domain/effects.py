@@ -47,5 +47,10 @@ _MEANINGS = {
 READING = frozenset({Effect.LIST, Effect.READ})
 """Effects that change nothing."""
 
+CHANGING = frozenset(
+    {Effect.ORGANIZE, Effect.DRAFT, Effect.DESTROY, Effect.DELETE_FOLDER, Effect.DELETE_LABEL, Effect.IMPORT}
+)
+"""Effects that change what is in an account: one writer at a time."""
+
 DESTRUCTIVE = frozenset({Effect.DESTROY, Effect.DELETE_FOLDER, Effect.DELETE_LABEL})
 """Effects that cannot be taken back."""

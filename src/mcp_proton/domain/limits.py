@@ -44,4 +44,6 @@ class Switches:
     revoked_clients: frozenset[str] = frozenset()
     paused_accounts: frozenset[str] = frozenset()
     all_paused: bool = False
+    frozen: frozenset[tuple[str, Effect]] = frozenset()
+    """Account and effect that are denied to every client since mail was lost by it, until the owner thaws them."""
     granted: tuple[Granted, ...] = ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict
 
 from .caller import Audience
 from .effects import READING, Effect
+from .outcome import Fate, Status
 from .plan import Impact, ReviewLine
 
 if TYPE_CHECKING:
@@ -29,9 +30,14 @@ class Result(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
     @property
-    def all_done(self) -> bool:
-        """Whether everything asked for was done: an operation with a fate per item says no when one was not."""
-        return True
+    def ended(self) -> Status:
+        """How the whole ended: an operation with a fate per item says when some, or all, were not done."""
+        return Status.SUCCEEDED
+
+    @property
+    def code_of_end(self) -> str | None:
+        """The word for why it did not end well, where there is one for the whole."""
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +56,10 @@ Perform = Callable[[Any, "Context"], Awaitable[Any]]
 """Returns the operation's result; the journal family may return a whole `Outcome` instead."""
 Pin = Callable[[Any, "Context"], Awaitable[Request]]
 PlanFiner = Callable[[Any, "Context"], Awaitable[Finer]]
-Undo = Callable[[Any, Any], Request | None]
+Undo = Callable[[Any, Sequence[Fate]], Sequence[Request]]
+"""Returns the requests that take it back, from the request and how its items ended; none where nothing can be."""
+Look = Callable[[Any, Sequence[Fate], float, "Context"], Awaitable[Sequence[Fate]]]
+"""Looks what became of items, so many seconds ago at least, and returns their fates as they are known now."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +68,8 @@ class Operation:
 
     `effects` is the most it can ever do; planning refuses a plan that exceeds it. `prepares` are the effects of getting
     ready (pin, expand). `steers` marks the journal family: no effect on mail of its own, so any known caller may
-    use it on its own records.
+    use it on its own records. `chunked`: it acts through `Context.batch` only, so it may go on in the background and be
+    gone on with by another process; `look` settles items whose end is not known.
     """
 
     request: type[Request]
@@ -71,6 +81,8 @@ class Operation:
     pin: Pin | None = None
     plan: PlanFiner | None = None
     undo: Undo | None = None
+    look: Look | None = None
+    chunked: bool = False
     needs: frozenset[str] = frozenset()
     audience: Audience = Audience.AGENT
     repeatable: bool = False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -63,20 +63,42 @@ class Ending(StrEnum):
     UNCERTAIN = "uncertain"
 
 
+class Proof(StrEnum):
+    """How well it is known where a changed message is: named by the answer, seen there, in no place, or nowhere."""
+
+    COPYUID = "copyuid"
+    SEEN = "seen"
+    ORPHANED = "orphaned"
+    LOST = "lost"
+
+
 @dataclass(frozen=True, slots=True)
 class Fate:
-    """How one item of a batch ended. `now` is its handle afterwards, where it has a new one."""
+    """How one item of a batch ended. `now` is its handle afterwards, where it has a new one.
+
+    `proof` None: there is nothing to prove. `identity` is what the backend finds the message again by; opaque, not for
+    showing.
+    """
 
     handle: Handle
     ending: Ending
     code: str | None = None
     why: str | None = None
     now: Handle | None = None
+    proof: Proof | None = None
+    identity: str | None = None
 
     @classmethod
-    def done(cls, handle: Handle, now: Handle | None = None) -> Fate:
+    def done(
+        cls, handle: Handle, now: Handle | None = None, *, proof: Proof | None = None, identity: str | None = None
+    ) -> Fate:
         """It happened."""
-        return cls(handle, Ending.DONE, now=now)
+        return cls(handle, Ending.DONE, now=now, proof=proof, identity=identity)
+
+    @classmethod
+    def skipped(cls, handle: Handle, code: str, why: str) -> Fate:
+        """Nothing had to be done."""
+        return cls(handle, Ending.SKIPPED, code=code, why=why)
 
     @classmethod
     def of_error(cls, handle: Handle, error: MailError) -> Fate:
@@ -87,7 +109,12 @@ class Fate:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One line of the journal: a request that was made. Never holds content."""
+    """One line of the journal: a request that was made. Never holds content.
+
+    `counts` says how many items ended how, `proofs` how well that is known; `total` how many there are, `begun` how many of
+    them (in their order) may have been acted upon. `outline` is the request without its messages: with the fates, enough
+    to prove or undo it.
+    """
 
     id: str
     caller: str
@@ -102,6 +129,78 @@ class Record:
     summary: str = ""
     code: str | None = None
     counts: Mapping[str, int] = field(default_factory=dict)
+    proofs: Mapping[str, int] = field(default_factory=dict)
+    total: int = 0
+    begun: int = 0
+    background: bool = False
+    stopping: bool = False
+    outline: str | None = None
+
+
+INLINE = 50
+"""How many items an answer names; the rest are counted, and told by `operations_status`."""
+
+
+@dataclass
+class Tally:
+    """How the items of an operation ended: all are counted, the first of each kind are kept.
+
+    `left` counts those that were not begun, `stopped` is the code of why.
+    """
+
+    total: int
+    counts: dict[Ending, int] = field(default_factory=lambda: dict.fromkeys(Ending, 0))
+    done: list[Fate] = field(default_factory=list)
+    others: list[Fate] = field(default_factory=list)
+    proof: Proof | None = None
+    left: int = 0
+    stopped: str | None = None
+
+    def add(self, fates: Sequence[Fate]) -> None:
+        """Count these in."""
+        for fate in fates:
+            self.counts[fate.ending] += 1
+            kept = self.done if fate.ending is Ending.DONE else self.others
+            if len(kept) < INLINE:
+                kept.append(fate)
+            if fate.ending is Ending.DONE and fate.proof is not None:
+                self.proof = weakest([fate.proof, *([self.proof] if self.proof else [])])
+
+    def stop(self, code: str, why: str, left: Sequence[Handle]) -> None:
+        """Say that these were not begun, and why."""
+        self.stopped, self.left = code, len(left)
+        room = INLINE - len(self.others)
+        self.others.extend(Fate.skipped(handle, code, why) for handle in left[: max(0, room)])
+
+    @property
+    def is_open(self) -> bool:
+        """Whether some items must still be looked at."""
+        return self.counts[Ending.UNCERTAIN] > 0 or self.proof is Proof.COPYUID
+
+    @property
+    def ended(self) -> Status:
+        """The state of the whole. What needed no doing counts as done."""
+        if self.counts[Ending.UNCERTAIN]:
+            return Status.PARTIALLY_SUCCEEDED
+        undone = self.counts[Ending.FAILED] + self.left
+        if undone == 0:
+            return Status.SUCCEEDED
+        if undone < self.total:
+            return Status.PARTIALLY_SUCCEEDED
+        return Status.CANCELLED if self.stopped == "cancelled" else Status.FAILED
+
+
+_DOUBT = (Proof.SEEN, Proof.COPYUID, Proof.ORPHANED, Proof.LOST)
+
+
+def weakest(proofs: Iterable[str]) -> Proof | None:
+    """Return the proof that leaves most to worry about."""
+    return max((Proof(one) for one in proofs), key=_DOUBT.index, default=None)
+
+
+def is_open(fate: Fate) -> bool:
+    """Whether an item must still be looked at."""
+    return fate.ending is Ending.UNCERTAIN or fate.proof is Proof.COPYUID
 
 
 Res = TypeVar("Res")

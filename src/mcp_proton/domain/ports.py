@@ -6,162 +6,48 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
 
+from .backend import (
+    HOME,
+    Coverage,
+    Covered,
+    FlagChange,
+    Found,
+    Health,
+    Home,
+    MailBackend,
+    Order,
+    Page,
+    Standing,
+)
 from .caller import Caller
-from .consequences import EffectTable
-from .handles import Handle
 from .limits import Limit
-from .mail import Envelope, Identity, Mailbox, Structure
 from .outcome import Fate, Record, Status
 from .plan import Plan
-from .query import Query
 
-
-class Standing(StrEnum):
-    """Whether a feature can be relied upon on this server, in this version (P-09)."""
-
-    AVAILABLE = "available"
-    UNAVAILABLE = "unavailable"
-    UNVERIFIED = "unverified"
-
-
-@dataclass(frozen=True, slots=True)
-class FlagChange:
-    """Flags to add and to remove. Never a replacement."""
-
-    add: frozenset[str] = frozenset()
-    remove: frozenset[str] = frozenset()
-
-
-class Order(StrEnum):
-    """By date received."""
-
-    NEWEST = "newest"
-    OLDEST = "oldest"
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """How much is wanted. `continuation` is the backend's own word from the page before; `budget` is in seconds."""
-
-    limit: int = 25
-    order: Order = Order.NEWEST
-    continuation: str | None = None
-    budget: float = 20.0
-
-
-@dataclass(frozen=True, slots=True)
-class Covered:
-    """What of one mailbox was looked at. `ranges` is a UID set in IMAP's notation, or empty where there are no UIDs."""
-
-    mailbox: str
-    looked_at: int
-    of: int | None
-    ranges: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Coverage:
-    """How far an answer can be relied upon (N-3).
-
-    `complete`: nothing that matches was left out up to and including the last row (or at all, without continuation).
-    `order` says in words how rows are sorted. `by_server` and `by_us` name the criteria each side decided.
-    """
-
-    complete: bool
-    order: str
-    mailboxes: tuple[Covered, ...] = ()
-    why: str | None = None
-    by_server: tuple[str, ...] = ()
-    by_us: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A page of rows. `continuation` is None only when nothing is left."""
-
-    rows: Sequence[Envelope]
-    coverage: Coverage
-    continuation: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Health:
-    """What a look at the account showed. `mode` is combined or split (Bridge); `syncing` None: it cannot be known."""
-
-    connected: bool
-    server: str = ""
-    version: str = ""
-    mode: str | None = None
-    capabilities: tuple[str, ...] = ()
-    syncing: bool | None = None
-    code: str | None = None
-    why: str | None = None
-    next: str | None = None
-
-
-class MailBackend(Protocol):
-    """One account. Handles in, handles out. Never marks anything read by looking.
-
-    Every method may raise `Unavailable` (with its kinds) and nothing else that is not ours; one that takes a handle
-    raises `Stale` when it no longer points at its message.
-    """
-
-    def features(self) -> Mapping[str, Standing]:
-        """What this server can do, by our own words, without asking it anything."""
-        ...
-
-    def consequences(self) -> EffectTable:
-        """What each verb really does here."""
-        ...
-
-    async def health(self) -> Health:
-        """Look whether the account works. Never raises: trouble is in the answer."""
-        ...
-
-    async def mailboxes(self, *, counts: bool = False, fresh: bool = False) -> Sequence[Mailbox]:
-        """Return all mailboxes, parents first. May be up to a minute old unless `fresh`; `counts` asks for totals."""
-        ...
-
-    async def search(self, scope: Sequence[Mailbox], query: Query, page: Page) -> Found:
-        """Return matching envelopes by date. Stops at `page.limit` rows or when `page.budget` is used up."""
-        ...
-
-    async def envelopes(self, handles: Sequence[Handle]) -> Sequence[Envelope]:
-        """Return the envelopes of those handles that still point at a message, in the order asked."""
-        ...
-
-    async def structure(self, handle: Handle) -> Structure:
-        """Return envelope and parts of one message, without content."""
-        ...
-
-    def fetch(
-        self, handle: Handle, part: str = "", *, start: int = 0, limit: int | None = None
-    ) -> AsyncIterator[bytes]:
-        """Yield octets of a section in chunks: "" is the whole message, "HEADER" its header, "1.2" a part as encoded.
-
-        From octet `start`, at most `limit`. Bounded memory whatever the size. `NotFound` for a section that is not there.
-        """
-        ...
-
-    async def headers(self, handles: Sequence[Handle]) -> Mapping[Handle, bytes]:
-        """Return the raw header blocks of those handles that still point at a message, each at most 256 KiB."""
-        ...
-
-    async def set_flags(self, handles: Sequence[Handle], change: FlagChange) -> Sequence[Fate]:
-        """Add and remove flags; one fate a handle."""
-        ...
-
-    async def identities(self) -> Sequence[Identity]:
-        """Return the addresses this account may send as."""
-        ...
-
-    async def aclose(self) -> None:
-        """Close every connection."""
-        ...
+__all__ = [
+    "HOME",
+    "Accounts",
+    "Artifact",
+    "ArtifactWriter",
+    "Artifacts",
+    "Clock",
+    "Coverage",
+    "Covered",
+    "FlagChange",
+    "Found",
+    "Health",
+    "Home",
+    "Journal",
+    "MailBackend",
+    "Opening",
+    "Order",
+    "Page",
+    "SecretProvider",
+    "Standing",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +63,8 @@ class Opening:
     status: Status
     expires: datetime | None = None
     limits: tuple[Limit, ...] = ()
+    background: bool = False
+    outline: str | None = None
 
 
 class Journal(Protocol):
@@ -211,15 +99,48 @@ class Journal(Protocol):
         ...
 
     async def advance(self, operation_id: str, before: Status, after: Status, *, code: str | None = None) -> Record:
-        """Compare-and-set along the table of legal moves. `Conflict` when somebody else was first."""
+        """Compare-and-set along the table of legal moves. `Conflict` when somebody else was first.
+
+        What is executing belongs to this process from then on.
+        """
+        ...
+
+    async def begin(
+        self, operation_id: str, upto: int, fates: Sequence[Fate] = (), intents: Sequence[Fate] = ()
+    ) -> bool:
+        """Write down, in one step, how earlier items ended and that those up to `upto` are about to be acted upon.
+
+        `intents` are the fates they have if nothing more is ever heard. False when the operation was asked to stop:
+        only the earlier fates are kept, nothing more may be begun. `Conflict` (`taken_over`) when another process has
+        taken the operation for dead and settles it: nothing is kept.
+        """
+        ...
+
+    async def stop(self, operation_id: str) -> Record:
+        """Ask a running operation, in whatever process, to stop between items."""
+        ...
+
+    async def adopt(self, operation_id: str | None = None) -> Sequence[Record]:
+        """Take over what is executing in a process that is gone. Each is given to one process.
+
+        One that is named is taken over from this process as well: the caller knows that it does not run here.
+        """
+        ...
+
+    async def unproved(self, account: str) -> Sequence[Record]:
+        """Return the account's records with items whose end is uncertain or not proved yet, the oldest first."""
         ...
 
     async def note(self, operation_id: str, fates: Sequence[Fate]) -> None:
         """Write down how items ended."""
         ...
 
-    async def fates(self, operation_id: str) -> Sequence[Fate]:
-        """Return how the items ended so far."""
+    async def fates(self, operation_id: str, start: int = 0, limit: int | None = None) -> Sequence[Fate]:
+        """Return how the items ended so far, in the order they were first noted; `limit` of them from `start`."""
+        ...
+
+    async def open_ends(self, operation_id: str) -> Sequence[Fate]:
+        """Return the fates that must still be looked at: uncertain, or named by an answer and not seen yet."""
         ...
 
     async def expire(self, now: datetime) -> int:

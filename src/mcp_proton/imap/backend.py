@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
-from mcp_proton.domain.errors import Invalid, MailError, Stale
+from mcp_proton.domain.errors import Invalid, MailError, Stale, Unsupported
 from mcp_proton.domain.mail import Identity
 from mcp_proton.domain.ports import Health
 from mcp_proton.imap import effect_tables, features, health, roles
 from mcp_proton.imap.errors import printable
+from mcp_proton.imap.filing import Filing
+from mcp_proton.imap.flagging import Flagging
+from mcp_proton.imap.homes import Homes
 from mcp_proton.imap.indexing import DateIndexes
+from mcp_proton.imap.mailbox_changes import MailboxChanges
 from mcp_proton.imap.mailboxes import MailboxList, wire_name
+from mcp_proton.imap.marks import Marks, MessageIdToken
 from mcp_proton.imap.messages import Messages
 from mcp_proton.imap.pool import Pool
+from mcp_proton.imap.proving import Proving
 from mcp_proton.imap.search import Habits, Searches
 from mcp_proton.imap.streaming import STEP
 
@@ -22,9 +28,9 @@ if TYPE_CHECKING:
 
     from mcp_proton.domain.consequences import EffectTable
     from mcp_proton.domain.handles import Handle
-    from mcp_proton.domain.mail import Envelope, Mailbox, Structure
+    from mcp_proton.domain.mail import Envelope, Mailbox, Role, Structure
     from mcp_proton.domain.outcome import Fate
-    from mcp_proton.domain.ports import FlagChange, Found, Page, Standing
+    from mcp_proton.domain.ports import FlagChange, Found, Home, Page, Standing
     from mcp_proton.domain.query import Query
     from mcp_proton.imap import pool as pools
     from mcp_proton.imap.box import Box
@@ -36,12 +42,23 @@ if TYPE_CHECKING:
 IDENTITY: Mapping[str, str] = {"name": "mcp-proton", "version": "1"}
 
 
+class Settings(TypedDict, total=False):
+    """What a backend may be given beside its account."""
+
+    identity: Mapping[str, str]
+    dates: DateIndexStore | None
+    sessions: pools.Habits | None
+    limits: Limits | None
+    timing: Timing | None
+
+
 class ImapBackend:
     """See `MailBackend` for what each method promises. `name` is the account's slug, `dates` outlives the process."""
 
     package = "mcp_proton.imap"
     search_habits = Habits()
     step: int | None = STEP
+    _marks = Marks(MessageIdToken())
     advice = health.ADVICE
 
     def __init__(
@@ -65,6 +82,11 @@ class ImapBackend:
         self._indexes = DateIndexes(self._open, dates)
         self._searches = Searches(self._open, self._indexes, self.search_habits)
         self._messages = Messages(self._pool, self._mailbox_of, step=self.step)
+        self._homes = Homes(self._known, [one for one in [credentials.username] if "@" in one])
+        self._flagging = Flagging(self._pool, self._mailbox_of)
+        self._filing = Filing(self._pool, self._mailbox_of, self._homes, self._marks)
+        self._proving = Proving(self._pool, self._mailbox_of, self._known, self._marks)
+        self._changes = MailboxChanges(self._pool, self._listed)
 
     # --- what is known without asking ------------------------------------------------------------------------------
 
@@ -113,9 +135,59 @@ class ImapBackend:
         """Header blocks of what is still there."""
         return await self._messages.headers(handles)
 
+    # --- changing --------------------------------------------------------------------------------------------------
+
+    async def identify(self, handles: Sequence[Handle]) -> Mapping[Handle, str]:
+        """Size, date and a hash of the Message-ID."""
+        return await self._proving.identify(handles)
+
     async def set_flags(self, handles: Sequence[Handle], change: FlagChange) -> Sequence[Fate]:
         """Add and remove flags."""
-        return await self._messages.set_flags(handles, change)
+        return await self._flagging.set_flags(handles, change)
+
+    async def move(self, handles: Sequence[Handle], to: Mailbox | Home) -> Sequence[Fate]:
+        """UID MOVE, or COPY and UID EXPUNGE."""
+        return await self._filing.move(handles, to)
+
+    async def copy(self, handles: Sequence[Handle], to: Mailbox) -> Sequence[Fate]:
+        """UID COPY."""
+        return await self._filing.copy(handles, to)
+
+    async def reattach(self, handles: Sequence[Handle], to: Mailbox | Home) -> Sequence[Fate]:
+        """No orphans: on a server of mailboxes every message is in one."""
+        raise Unsupported("there are no messages without a mailbox here", next="nothing was done; move or copy it")
+
+    async def label(self, handles: Sequence[Handle], to: Mailbox) -> Sequence[Fate]:
+        """No labels."""
+        raise Unsupported("this account has no labels", next="nothing was done; set a flag, or copy it into a folder")
+
+    async def unlabel(self, handles: Sequence[Handle]) -> Sequence[Fate]:
+        """No labels."""
+        raise Unsupported("this account has no labels", next="nothing was done")
+
+    async def destroy(self, handles: Sequence[Handle]) -> Sequence[Fate]:
+        r"""\Deleted and UID EXPUNGE."""
+        return await self._filing.destroy(handles)
+
+    async def prove(self, fates: Sequence[Fate], to: Mailbox | Home | None, age: float) -> Sequence[Fate]:
+        """Look for what is uncertain."""
+        return await self._proving.prove(fates, to, age)
+
+    async def create(self, path: str, role: Role) -> Mailbox:
+        """A folder."""
+        return await self._changes.create(path, role)
+
+    async def rename(self, box: Mailbox, path: str) -> Mailbox:
+        """A folder and what is below it."""
+        return await self._changes.rename(box, path)
+
+    async def remove(self, box: Mailbox) -> None:
+        """A folder that is empty."""
+        await self._changes.remove(box)
+
+    async def subscribe(self, box: Mailbox, *, on: bool) -> None:
+        """For other programs."""
+        await self._changes.subscribe(box, on=on)
 
     async def identities(self) -> Sequence[Identity]:
         """The login name, where it is an address: IMAP knows of no others."""
@@ -167,6 +239,12 @@ class ImapBackend:
 
     def _open(self, mailbox: Mailbox) -> AbstractAsyncContextManager[Box]:
         return self._pool().reading(wire_name(mailbox))
+
+    async def _known(self) -> Sequence[Mailbox]:
+        return await self._list.mailboxes(self._pool(), counts=False, fresh=False)
+
+    async def _listed(self, fresh: bool) -> Sequence[Mailbox]:
+        return await self._list.mailboxes(self._pool(), counts=False, fresh=fresh)
 
     async def _mailbox_of(self, handle: Handle) -> Mailbox:
         if handle.account != self.name:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from array import array
     from collections.abc import Iterable, Sequence
 
+    from mcp_proton.domain.errors import MailError
     from mcp_proton.imap.asks import Ask
     from mcp_proton.imap.commands import Selection
     from mcp_proton.imap.errors import Rejected
@@ -98,6 +99,10 @@ class Box:
         place of a refused one."""
         return await self._session.run_all(asks)
 
+    async def attempt(self, asks: Sequence[Ask[T]]) -> list[T | MailError]:
+        """Several asks in one packet, and what became of each: a lost connection takes no earlier result along."""
+        return await self._session.attempt(asks)
+
     async def run(self, ask: Ask[T]) -> T:
         """One ask, such as `commands.Store`. Raises Rejected, Unavailable, or Ambiguous if it may have happened."""
         return await self._session.run(ask)
@@ -112,6 +117,10 @@ class Box:
         if step is None:
             return PieceStream(self._session, uid, section, start, length, self.look_again)
         return RangeStream(self._session, uid, section, start, length, step, self.look_again)
+
+    def age(self) -> float:
+        """Seconds since its UIDVALIDITY was looked at."""
+        return self._session.age()
 
     async def look_again(self) -> None:
         """Opens the mailbox anew. Raises Rebuilt if its UIDVALIDITY changed, NotFound if it is gone."""

@@ -254,29 +254,47 @@ def _beyond_ascii(keys: Sequence[Argument]) -> bool:
 
 
 class Store(Plain):
-    """UID STORE +FLAGS or -FLAGS. (Replacing all flags isn't offered: Bridge loses later changes of them.)"""
+    """UID STORE +FLAGS or -FLAGS, without the flags coming back. (Replacing all flags isn't offered: Bridge loses later
+    changes of them.)"""
 
     changes = True
 
     def __init__(self, uids: UidSet, flags: Sequence[str], *, add: bool) -> None:
-        word = Atom("+FLAGS" if add else "-FLAGS")
+        word = Atom("+FLAGS.SILENT" if add else "-FLAGS.SILENT")
         super().__init__("UID STORE", line(Atom("UID"), Atom("STORE"), uids, word, [Atom(flag) for flag in flags]))
 
 
+class MarkDeleted(Plain):
+    r"""UID STORE +FLAGS.SILENT (\Deleted), or its taking back: the first step of removing named messages."""
+
+    changes = True
+
+    def __init__(self, uids: UidSet, *, on: bool = True) -> None:
+        word = Atom("+FLAGS.SILENT" if on else "-FLAGS.SILENT")
+        super().__init__("UID STORE", line(Atom("UID"), Atom("STORE"), uids, word, [Atom("\\Deleted")]))
+
+
 class _Placing(Ask["CopyUid | None"]):
-    """COPY and MOVE: where the messages went, if the server says so (UIDPLUS); for MOVE in an untagged OK (RFC 6851)."""
+    """COPY and MOVE: where the messages went, if the server says so (UIDPLUS); for MOVE in an untagged OK (RFC 6851).
+
+    Dovecot runs pipelined MOVEs side by side, so an answer is taken only by the command that named its messages.
+    """
 
     changes = True
 
     def __init__(self, word: str, uids: UidSet, to: str | bytes) -> None:
         super().__init__(f"UID {word}", line(Atom("UID"), Atom(word), uids, MailboxName(to)))
         self._places: CopyUid | None = None
+        self._uids = uids
 
     def take(self, response: Response) -> bool:
-        if isinstance(response, Status) and response.code is not None and isinstance(response.code.value, CopyUid):
-            self._places = response.code.value
-            return True
-        return False
+        if not isinstance(response, Status) or response.code is None or not isinstance(response.code.value, CopyUid):
+            return False
+        places = response.code.value
+        if self._places is not None or next(iter(places.source), 0) not in self._uids:
+            return False
+        self._places = places
+        return True
 
     def result(self, done: Done) -> CopyUid | None:
         if done.code is not None and isinstance(done.code.value, CopyUid):
@@ -301,3 +319,34 @@ class Expunge(Plain):
 
     def __init__(self, uids: UidSet) -> None:
         super().__init__("UID EXPUNGE", line(Atom("UID"), Atom("EXPUNGE"), uids))
+
+
+class Create(Plain):
+    changes = True
+
+    def __init__(self, name: str | bytes) -> None:
+        super().__init__("CREATE", line(Atom("CREATE"), MailboxName(name)))
+
+
+class Rename(Plain):
+    changes = True
+
+    def __init__(self, name: str | bytes, to: str | bytes) -> None:
+        super().__init__("RENAME", line(Atom("RENAME"), MailboxName(name), MailboxName(to)))
+
+
+class Delete(Plain):
+    """DELETE of a mailbox, with all that is in it."""
+
+    changes = True
+
+    def __init__(self, name: str | bytes) -> None:
+        super().__init__("DELETE", line(Atom("DELETE"), MailboxName(name)))
+
+
+class Subscribe(Plain):
+    """SUBSCRIBE, or UNSUBSCRIBE."""
+
+    def __init__(self, name: str | bytes, *, on: bool) -> None:
+        word = "SUBSCRIBE" if on else "UNSUBSCRIBE"
+        super().__init__(word, line(Atom(word), MailboxName(name)))

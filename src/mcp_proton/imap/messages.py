@@ -1,4 +1,4 @@
-"""Named messages: their envelopes, outlines, header blocks, octets and flags.
+"""Named messages: their envelopes, outlines, header blocks and octets.
 
 A handle's UIDVALIDITY is compared with the mailbox as it is opened, and a UID that is not there makes it be opened again
 before anybody is told that the message is gone. Reading is EXAMINE and PEEK only.
@@ -9,13 +9,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from mcp_proton.domain.errors import MailError, NotFound, Stale, Unsupported
+from mcp_proton.domain.errors import MailError, NotFound, Stale
 from mcp_proton.domain.mail import Structure
-from mcp_proton.domain.outcome import Fate
-from mcp_proton.imap import commands, envelopes, flags, keys, structures
+from mcp_proton.imap import envelopes, keys, structures
 from mcp_proton.imap.contents import OUTLINE
 from mcp_proton.imap.errors import Rejected
-from mcp_proton.imap.fetching import Fetch, FetchRange, Items
+from mcp_proton.imap.fetching import FetchRange, Items
+from mcp_proton.imap.groups import grouped
 from mcp_proton.imap.listing import SUMMARY
 from mcp_proton.imap.mailboxes import wire_name
 from mcp_proton.imap.streaming import STEP
@@ -28,17 +28,16 @@ if TYPE_CHECKING:
 
     from mcp_proton.domain.handles import Handle
     from mcp_proton.domain.mail import Envelope, Mailbox
-    from mcp_proton.domain.ports import FlagChange
     from mcp_proton.imap.box import Box
+    from mcp_proton.imap.groups import Group
     from mcp_proton.imap.pool import Pool
 
 LONGEST_HEADER = 256 * 1024
 AT_ONCE = 50
-FLAGS = Items(flags=True)
 
 
 class Messages:
-    """Reads and marks the messages that handles name. `resolve` gives the mailbox of a tag, or raises `Stale`.
+    """Reads the messages that handles name. `resolve` gives the mailbox of a tag, or raises `Stale`.
 
     `step` is the size of a range; None has long sections come as one literal, which is cheaper where the server reads
     the whole message for every range.
@@ -54,27 +53,27 @@ class Messages:
     async def envelopes(self, handles: Sequence[Handle]) -> list[Envelope]:
         """Envelopes of what is still there, in the order asked."""
         found: dict[Handle, Envelope] = {}
-        for mailbox, uidvalidity, uids in await self._grouped(handles):
+        for group in await self._grouped(handles):
             try:
-                async with self._pool().reading(wire_name(mailbox), uidvalidity=uidvalidity) as box:
-                    rows = await box.fetch_all(uids, SUMMARY)
+                async with self._pool().reading(wire_name(group.mailbox), uidvalidity=group.uidvalidity) as box:
+                    rows = await box.fetch_all(group.uids, SUMMARY)
             except Stale:
                 continue
             for row in rows:
-                shown = envelopes.envelope(mailbox, uidvalidity, row)
+                shown = envelopes.envelope(group.mailbox, group.uidvalidity, row)
                 found[shown.handle] = shown
         return [found[handle] for handle in handles if handle in found]
 
     async def headers(self, handles: Sequence[Handle]) -> dict[Handle, bytes]:
         """Header blocks of what is still there, each cut at 256 KiB."""
         found: dict[Handle, bytes] = {}
-        for mailbox, uidvalidity, uids in await self._grouped(handles):
+        for group in await self._grouped(handles):
             try:
-                async with self._pool().reading(wire_name(mailbox), uidvalidity=uidvalidity) as box:
-                    blocks = await _header_blocks(box, uids)
+                async with self._pool().reading(wire_name(group.mailbox), uidvalidity=group.uidvalidity) as box:
+                    blocks = await _header_blocks(box, group.uids)
             except Stale:
                 continue
-            found |= {keys.handle(mailbox, uidvalidity, uid): block for uid, block in blocks.items()}
+            found |= {group.handle(uid): block for uid, block in blocks.items()}
         return {handle: found[handle] for handle in handles if handle in found}
 
     async def structure(self, handle: Handle) -> Structure:
@@ -108,40 +107,17 @@ class Messages:
             if empty and start == 0 and not await _has_part(box, uid, part):
                 raise no_such_part()
 
-    async def set_flags(self, handles: Sequence[Handle], change: FlagChange) -> list[Fate]:
-        """Add and remove flags; one fate a handle, in the order asked."""
-        fates: dict[Handle, Fate] = {}
-        for handle in handles:
-            try:
-                await self._place(handle)
-            except MailError as error:
-                fates[handle] = Fate.of_error(handle, error)
-        for mailbox, uidvalidity, uids in await self._grouped([one for one in handles if one not in fates]):
-            named = {uid: keys.handle(mailbox, uidvalidity, uid) for uid in uids}
-            try:
-                async with self._pool().writing(wire_name(mailbox), uidvalidity=uidvalidity) as box:
-                    outcomes = await _mark(box, uids, change)
-            except MailError as error:
-                outcomes = dict.fromkeys(uids, error)
-            for uid, failed in outcomes.items():
-                handle = named[uid]
-                fates[handle] = Fate.done(handle) if failed is None else Fate.of_error(handle, failed)
-        return [fates[handle] for handle in handles]
-
     async def _place(self, handle: Handle) -> tuple[Mailbox, int, int]:
         uidvalidity, uid = keys.read(handle.key)
         return await self._resolve(handle), uidvalidity, uid
 
-    async def _grouped(self, handles: Sequence[Handle]) -> list[tuple[Mailbox, int, list[int]]]:
+    async def _grouped(self, handles: Sequence[Handle]) -> list[Group]:
         """Handles by mailbox and UIDVALIDITY; those whose mailbox is gone are left out."""
-        groups: dict[tuple[str, int], tuple[Mailbox, int, list[int]]] = {}
-        for handle in dict.fromkeys(handles):
-            try:
-                mailbox, uidvalidity, uid = await self._place(handle)
-            except Stale:
-                continue
-            groups.setdefault((mailbox.tag, uidvalidity), (mailbox, uidvalidity, []))[2].append(uid)
-        return list(groups.values())
+        groups, wrong = await grouped(handles, self._resolve)
+        for error in wrong.values():
+            if not isinstance(error, Stale):
+                raise error
+        return groups
 
 
 def gone() -> Stale:
@@ -178,35 +154,3 @@ async def _header_blocks(box: Box, uids: Sequence[int]) -> dict[int, bytes]:
     if len(found) < len(uids):
         await box.look_again()
     return found
-
-
-async def _mark(box: Box, uids: Sequence[int], change: FlagChange) -> dict[int, MailError | None]:
-    """Store a change; for each UID why it was not done, or None."""
-    kept = box.permanent_flags or None
-    lost = sorted(flag for flag in change.add | change.remove if not flags.is_permitted(flag, kept))
-    if lost:
-        refusal = Unsupported(f"this mailbox does not keep the flag `{lost[0]}`", code="flag_not_kept")
-        return dict.fromkeys(uids, refusal)
-    wanted = UidSet.of(uids)
-    there: set[int] = set()
-    for part in wanted.split():
-        there.update(row.uid for row in await box.run(Fetch(part, FLAGS)))
-    if len(there) < len(wanted):
-        await box.look_again()
-    outcomes: dict[int, MailError | None] = {uid: None if uid in there else gone() for uid in uids}
-    for part in UidSet.of(there).split():
-        failed = await _store(box, part, change)
-        if failed is not None:
-            outcomes |= dict.fromkeys(part, failed)
-    return outcomes
-
-
-async def _store(box: Box, uids: UidSet, change: FlagChange) -> MailError | None:
-    for words, add in ((change.add, True), (change.remove, False)):
-        if not words:
-            continue
-        try:
-            await box.run(commands.Store(uids, sorted(flags.theirs(word) for word in words), add=add))
-        except MailError as error:
-            return error
-    return None

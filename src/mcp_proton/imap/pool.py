@@ -145,6 +145,14 @@ class Pool:
             answers = await session.run_all([commands.StatusOf(wire, status) for wire in asked])
             return entries, dict(zip(asked, answers, strict=True))
 
+    def let_go(self, mailbox: str | bytes) -> None:
+        """Closes unused sessions that have this mailbox open: to be called before it is deleted, which ends them."""
+        wanted = _canonical(mailbox)
+        for one in self._kept:
+            selection = one.session.selection
+            if selection is not None and selection.name == wanted:
+                one.session.close()
+
     @asynccontextmanager
     async def watching(self, mailbox: str | bytes) -> AsyncIterator[Watch]:
         """What changes in a mailbox, as it is told. One watch at a time; raises Busy after `Habits.turn` otherwise."""
@@ -250,7 +258,8 @@ class Pool:
         if usable and selection is not None:
             if not read_only or self._loop.time() - session.connection.wire.heard > self.habits.quiet:
                 await session.noop()
-            if selection.exists == selection.counted and not selection.suspect:
+            # Who writes names UIDs it was given, so mail that came or went meanwhile is no reason to open it anew.
+            if (selection.exists == selection.counted or not read_only) and not selection.suspect:
                 return
         await session.select(mailbox, read_only=read_only)
 

@@ -10,7 +10,7 @@ import asyncio
 from collections import deque
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from mcp_proton.domain.errors import Defect, NotFound
+from mcp_proton.domain.errors import Defect, MailError, NotFound
 from mcp_proton.imap import commands
 from mcp_proton.imap.connection import Connection
 from mcp_proton.imap.errors import ConnectionLost, Rejected
@@ -19,7 +19,6 @@ from mcp_proton.imap.responses import Capabilities, Exists, Expunged, Flags, Res
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from mcp_proton.domain.errors import MailError
     from mcp_proton.imap.asks import Ask
     from mcp_proton.imap.commands import Selection
     from mcp_proton.imap.connection import Running
@@ -74,6 +73,23 @@ class Session:
                     results.append(result)
                 except Rejected as refusal:
                     results.append(refusal)
+        except BaseException:
+            self._leave(running)
+            raise
+        return results
+
+    async def attempt(self, asks: Sequence[Ask[T]]) -> list[T | MailError]:
+        """The same, and whatever became of each command is in its place: a connection that ends takes no result along.
+        Raises only when nothing was sent."""
+        running: list[Running[T]] = await self.connection.start(asks)
+        results: list[T | MailError] = []
+        try:
+            for each in running:
+                try:
+                    result = await self.connection.finish(each)
+                    results.append(result)
+                except MailError as error:
+                    results.append(error)
         except BaseException:
             self._leave(running)
             raise

@@ -12,8 +12,12 @@ from fastmcp.server.dependencies import get_context
 from mcp_proton.domain.errors import Defect, MailError
 from mcp_proton.services.telling import told
 
+from .reviewing import through
+
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
+
+    from fastmcp.tools.base import ToolResult
 
     from mcp_proton.domain.caller import Surface
     from mcp_proton.domain.operation import Request, Result
@@ -30,6 +34,16 @@ async def submit(doorway: Doorway, surface: Surface, request: Request) -> Outcom
     try:
         service = await guarded(doorway.service)
         return await service.submit(doorway.caller(surface), request, progress)
+    except MailError as error:
+        return told(error)
+
+
+async def reviewed(doorway: Doorway, surface: Surface, request: Request) -> Outcome[Result] | ToolResult:
+    """The same, and where it waits for the owner, ask. A tool result means that the client will call again."""
+    try:
+        service = await guarded(doorway.service)
+        caller = doorway.caller(surface)
+        return await guarded(lambda: through(service, caller, lambda: service.submit(caller, request, progress)))
     except MailError as error:
         return told(error)
 

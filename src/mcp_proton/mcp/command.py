@@ -51,7 +51,9 @@ async def _serve(client: str | None, profile: str | None, *, demo: bool) -> None
             schemas = config.service.output_schemas
 
             async def opening() -> MailService:
-                return (await world.enter_async_context(bootstrap.real(os.environ))).service
+                service = (await world.enter_async_context(bootstrap.real(os.environ))).service
+                service.recover()
+                return service
 
         await serve_stdio(build(opening, caller, Profile(chosen), output_schemas=schemas))
 

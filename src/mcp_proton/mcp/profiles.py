@@ -39,7 +39,17 @@ READER = (
 )
 """The reading half of core. Its tools can do nothing but read."""
 
-CORE = (*READER, "attachments_save")
+CORE = (
+    *READER,
+    "attachments_save",
+    "messages_flag",
+    "messages_move",
+    "messages_archive",
+    "messages_trash",
+    "labels_apply",
+    "labels_remove",
+    "operations_undo",
+)
 """What most of a day's mail needs: at most 25 tools."""
 
 TOKENS = {Profile.READER: 1500, Profile.CORE: 3000, Profile.FULL: 9000, Profile.COMPACT: 3500}

@@ -15,7 +15,7 @@ from mcp_proton.services.registry import Definition, primitive
 
 from . import schemas
 from .arguments import read
-from .calls import submit
+from .calls import reviewed
 from .hints import beyond, hints
 from .replies import complain, reply
 
@@ -110,7 +110,8 @@ async def call(offer: Offer, arguments: dict[str, Any], doorway: Doorway) -> Too
         request = read(offer.definition.request, arguments, offer.without)
     except Invalid as wrong:
         return complain(wrong)
-    return reply(await submit(doorway, Surface.TOOL, request))
+    told = await reviewed(doorway, Surface.TOOL, request)
+    return told if isinstance(told, ToolResult) else reply(told)
 
 
 def describe(definition: Definition) -> str:

@@ -21,6 +21,7 @@ from .reasons import (
     AccountPaused,
     ClientPaused,
     ClientRevoked,
+    Frozen,
     NotChosen,
     OwnerConfirms,
     OwnerMay,
@@ -87,6 +88,8 @@ def judge(policy: Policy, caller: Caller, impact: Impact, now: datetime) -> Reas
         return OwnerConfirms(effect) if effect in DESTRUCTIVE else OwnerMay(effect)
     if impact.scope.account in policy.paused_accounts:
         return AccountPaused(str(impact.scope.account))
+    if policy.frozen and (impact.scope.account, effect) in policy.frozen:
+        return Frozen(effect, str(impact.scope.account))
     speaking = policy.speaking(caller.name, effect, impact.scope, now)
     if not any(rule.baseline for rule in speaking):
         return NotChosen(caller.name)

@@ -46,6 +46,7 @@ class Policy:
     revoked_clients: frozenset[str] = frozenset()
     paused_accounts: frozenset[str] = frozenset()
     all_paused: bool = False
+    frozen: frozenset[tuple[str, Effect]] = frozenset()
     approval_lifetime: timedelta = APPROVAL_LIFETIME
     _index: RuleIndex = field(init=False, repr=False, compare=False)
 
@@ -82,6 +83,7 @@ class Policy:
             revoked_clients=switches.revoked_clients,
             paused_accounts=switches.paused_accounts,
             all_paused=switches.all_paused,
+            frozen=switches.frozen,
         )
 
 

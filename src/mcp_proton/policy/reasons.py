@@ -145,6 +145,21 @@ class AccountPaused:
         return f"the owner has paused account `{self.account}`"
 
 
+@dataclass(frozen=True, slots=True)
+class Frozen:
+    """Mail was lost by this effect on this account; it is shut until the owner has looked."""
+
+    effect: Effect
+    account: str
+    verdict: ClassVar[Verdict] = Verdict.DENY
+    source: ClassVar[str] = "frozen"
+
+    def __str__(self) -> str:
+        return (
+            f"{doing(self.effect)} in `{self.account}` is shut since a message was lost, until the owner opens it again"
+        )
+
+
 Reason = (
     RuleSays
     | Unclassified
@@ -156,6 +171,7 @@ Reason = (
     | ClientRevoked
     | ClientPaused
     | AccountPaused
+    | Frozen
 )
 """Every reason has `verdict`, `source` and a sentence (`str`)."""
 

@@ -8,19 +8,20 @@ from zoneinfo import ZoneInfo
 
 from mcp_proton.domain.caller import Caller
 from mcp_proton.domain.consequences import EffectTable
-from mcp_proton.domain.context import Right
+from mcp_proton.domain.context import Act, Right, Snapshot
 from mcp_proton.domain.effects import Effect
 from mcp_proton.domain.errors import Defect, Invalid, NotFound, Stale
 from mcp_proton.domain.handles import Handle
 from mcp_proton.domain.mail import Mailbox, Role
 from mcp_proton.domain.operation import Result
-from mcp_proton.domain.outcome import Outcome
+from mcp_proton.domain.outcome import Outcome, Record, Tally
 from mcp_proton.domain.plan import Impact, Plan, Scope
 from mcp_proton.domain.ports import Artifacts, Clock, Journal, MailBackend
 from mcp_proton.policy.decide import decide, judge, standing
 from mcp_proton.policy.model import Policy
 from mcp_proton.policy.rules import Verdict
 
+from .batches import Batch
 from .world import World
 
 if TYPE_CHECKING:
@@ -40,7 +41,11 @@ class Call:
         self.caller = caller
         self.policy = policy
         self.reachable: frozenset[str] | None = None
-        self._door = door
+        self.planned: Plan | None = None
+        self.record: Record | None = None
+        self.tally: Tally | None = None
+        self.found: Snapshot | None = None
+        self.door = door
         self._progress = progress
 
     @property
@@ -98,7 +103,10 @@ class Call:
         return await self.world.accounts.backend(account).mailboxes()
 
     async def mailbox(self, account: str, reference: str) -> Mailbox:
-        """Resolve by role word, path (exact, then without regard to case) or tag; looks again before it gives up."""
+        """Resolve by role word, path or tag, else by path or last name in any case where only one is called so.
+
+        Looks again before it gives up.
+        """
         for fresh in (False, True):
             boxes = await self.world.accounts.backend(account).mailboxes(fresh=fresh)
             found = _named(boxes, reference)
@@ -136,6 +144,35 @@ class Call:
         plan = Plan(impacts=frozenset({Impact(effect, scope)}))
         return decide(self.policy, self.caller, plan, {}, self.clock.now()).verdict
 
+    async def counted(self, account: str) -> Sequence[Mailbox]:
+        """Return the account's mailboxes with their counts."""
+        return await self.world.accounts.backend(account).mailboxes(counts=True)
+
+    async def batch(self, handles: Sequence[Handle], act: Act, what: str, *, provable: bool = False) -> Tally:
+        """Act on many messages, a chunk at a time."""
+        if self.record is None:
+            raise Defect("an operation changes messages without a record")
+        self.tally = await Batch(self, self.record, act, provable=provable).run(handles, what)
+        return self.tally
+
+    async def still_allowed(self) -> None:
+        """Raise `Refused` where the owner's rules say no by now: a revocation holds at once, in the middle too (P-38)."""
+        policy = await self.world.policies.current()
+        if policy is self.policy or self.planned is None:
+            return
+        refused = decide(policy, self.caller, self.planned, {}, self.clock.now()).refusal()
+        if refused is not None:
+            raise refused
+        self.policy = policy
+
+    async def undo(self, operation_id: str) -> Outcome[Result]:
+        """Take back what an operation did."""
+        return await self.door.undo(self.caller, operation_id)
+
+    async def settled(self, record: Record) -> Record:
+        """Look what became of a record."""
+        return await self.door.settled(record)
+
     async def progress(self, done: int, total: int | None, what: str) -> None:
         """Tell whoever listens."""
         if self._progress is not None:
@@ -143,15 +180,15 @@ class Call:
 
     async def decide(self, operation_id: str, *, approve: bool) -> Outcome[Result]:
         """Answer a waiting operation as its owner."""
-        return await self._door.decide(self.caller, operation_id, approve=approve)
+        return await self.door.decide(self.caller, operation_id, approve=approve)
 
     async def resume(self, operation_id: str) -> Outcome[Result]:
         """Run an approved operation once."""
-        return await self._door.resume(self.caller, operation_id)
+        return await self.door.resume(self.caller, operation_id)
 
     async def review(self, operation_id: str) -> Plan:
         """Plan a waiting operation again."""
-        return await self._door.review(operation_id)
+        return await self.door.review(operation_id)
 
     def _belongs(self, account: str) -> bool:
         return self.caller.accounts is None or account in self.caller.accounts
@@ -166,5 +203,8 @@ def _named(boxes: Sequence[Mailbox], reference: str) -> Mailbox | None:
     for box in boxes:
         if reference in (box.path, box.tag):
             return box
-    folded = [box for box in boxes if box.path.casefold() == reference.casefold()]
-    return folded[0] if len(folded) == 1 else None
+    for spelt in ("path", "name"):
+        alike = [box for box in boxes if getattr(box, spelt).casefold() == reference.casefold()]
+        if alike:
+            return alike[0] if len(alike) == 1 else None
+    return None

@@ -31,6 +31,10 @@ class Mark(Enum):
     ACCOUNT = "account"
     HANDLE = "handle"
     MAILBOX = "mailbox"
+    DESTINATION = "destination"
+    NEW_FOLDER = "new folder"
+    NEW_LABEL = "new label"
+    PREVIEW = "preview"
     RECIPIENT = "recipient"
     PATH = "path"
     TEXT = "text"
@@ -62,7 +66,7 @@ def _as_value_error(check: Any) -> Any:
     return AfterValidator(checked)
 
 
-def _listed(value: Any) -> Any:
+def listed(value: Any) -> Any:
     """Accept what models send for a list: a JSON array in a string, or one bare item."""
     if isinstance(value, str):
         text = value.strip()
@@ -99,10 +103,40 @@ OneHandle = Annotated[
 ]
 Handles = Annotated[
     tuple[OneHandle, ...],
-    BeforeValidator(_listed),
+    BeforeValidator(listed),
     Field(min_length=1, max_length=100, description="handles from a result"),
     Mark.HANDLE,
 ]
+MOST_HANDLES = 50_000
+
+
+def _countable(value: tuple[str, ...]) -> tuple[str, ...]:
+    """Refuse what is beyond all measure. Not in the schema: no model writes that many, and every tool would carry it."""
+    if len(value) > MOST_HANDLES:
+        raise ValueError(f"at most {MOST_HANDLES} messages at once")
+    return value
+
+
+ManyHandles = Annotated[
+    tuple[OneHandle, ...],
+    BeforeValidator(listed),
+    AfterValidator(_countable),
+    Field(min_length=1, description="handles from a result"),
+    Mark.HANDLE,
+]
+"""As many as the owner's `max_batch` allows; beyond a few hundred it goes on in the background."""
+HOME_WORD = "home"
+Destination = Annotated[
+    str,
+    BeforeValidator(_stripped),
+    Field(min_length=1, max_length=512, description="path or role, or home: where its kind belongs"),
+    Mark.DESTINATION,
+]
+NewFolder = Annotated[
+    str, BeforeValidator(_stripped), Field(min_length=1, max_length=512, description="path, / between"), Mark.NEW_FOLDER
+]
+NewLabel = Annotated[str, BeforeValidator(_stripped), Field(min_length=1, max_length=512), Mark.NEW_LABEL]
+Preview = Annotated[bool, Field(description="only tell what would happen"), Mark.PREVIEW]
 MailboxField = Annotated[
     str,
     BeforeValidator(_stripped),
@@ -111,13 +145,13 @@ MailboxField = Annotated[
 ]
 MailboxFields = Annotated[
     tuple[MailboxField, ...],
-    BeforeValidator(_listed),
+    BeforeValidator(listed),
     Field(max_length=200, description="paths or roles"),
     Mark.MAILBOX,
 ]
 LocalPath = Annotated[Path, Mark.PATH]
 Text = Annotated[str, Field(max_length=4096), Mark.TEXT]
-Texts = Annotated[tuple[Text, ...], BeforeValidator(_listed), Field(max_length=50), Mark.TEXT]
+Texts = Annotated[tuple[Text, ...], BeforeValidator(listed), Field(max_length=50), Mark.TEXT]
 Cursor = Annotated[
     Annotated[str, Field(max_length=2048)] | None,
     BeforeValidator(_absent),

@@ -5,16 +5,20 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from mcp_proton.domain.context import Context
+from mcp_proton.domain.context import Context, Snapshot
 from mcp_proton.domain.effects import Effect
 from mcp_proton.domain.errors import Defect
 from mcp_proton.domain.handles import Handle
-from mcp_proton.domain.mail import Mailbox
+from mcp_proton.domain.mail import Mailbox, Role
 from mcp_proton.domain.operation import Finer, Operation, Request
 from mcp_proton.domain.plan import Impact, Plan, Scope
 
+from . import places
 from .fields import Mark, marked
 
 
@@ -30,34 +34,74 @@ async def plan(operation: Operation, request: Request, ctx: Context) -> Plan:
     return planned
 
 
-async def scoped(request: Request, effects: frozenset[Effect], ctx: Context) -> Plan:
-    """Return the plan of `effects` on every scope that the request's fields name."""
-    account: str | None = None
-    handles: list[Handle] = []
-    references: list[str] = []
-    recipients: list[str] = []
-    paths: list[Path] = []
+async def scoped(request: Request, effects: frozenset[Effect], ctx: Context, *, preparing: bool = False) -> Plan:
+    """Return the plan of `effects` on every scope that the request's fields name. Getting ready touches no destination."""
+    named = _Named()
     for mark, _, value in marked(request):
-        values = value if isinstance(value, tuple) else (value,)
+        if not (preparing and mark in _DESTINATIONS):
+            named.add(mark, value if isinstance(value, tuple) else (value,))
+    scopes = {_scope(await ctx.mailbox_of(handle)) for handle in named.one_of_each_mailbox()}
+    if named.places:
+        for holder in named.holders(ctx):
+            for mark, reference in named.places:
+                scopes |= {_scope(box) for box in await _boxes(mark, reference, holder, ctx)}
+    if effects and not scopes and has_account(request):
+        scopes = {Scope(account=ctx.account(named.account))}
+    impacts = frozenset(Impact(effect, scope) for effect in effects for scope in scopes or {Scope()})
+    return Plan(
+        impacts=impacts,
+        targets=tuple(dict.fromkeys(named.handles)),
+        recipients=tuple(named.recipients),
+        paths=tuple(named.paths),
+    )
+
+
+_DESTINATIONS = frozenset({Mark.DESTINATION, Mark.NEW_FOLDER, Mark.NEW_LABEL})
+
+
+@dataclass
+class _Named:
+    """What the fields of a request name."""
+
+    account: str | None = None
+    handles: list[Handle] = field(default_factory=list)
+    places: list[tuple[Mark, str]] = field(default_factory=list)
+    recipients: list[str] = field(default_factory=list)
+    paths: list[Path] = field(default_factory=list)
+
+    def add(self, mark: Mark, values: tuple[Any, ...]) -> None:
         match mark:
             case Mark.ACCOUNT:
-                account = value
+                self.account = values[0]
             case Mark.HANDLE:
-                handles.extend(Handle.parse(one) for one in values)
-            case Mark.MAILBOX:
-                references.extend(values)
+                self.handles.extend(map(Handle.parse, values))
+            case Mark.MAILBOX | Mark.DESTINATION | Mark.NEW_FOLDER | Mark.NEW_LABEL:
+                self.places.extend((mark, one) for one in values)
             case Mark.RECIPIENT:
-                recipients.extend(values)
+                self.recipients.extend(values)
             case Mark.PATH:
-                paths.extend(_real(one) for one in values)
-    scopes = {_scope(await ctx.mailbox_of(handle)) for handle in handles}
-    if references:
-        holder = ctx.account(account)
-        scopes |= {_scope(await ctx.mailbox(holder, reference)) for reference in references}
-    if effects and not scopes and has_account(request):
-        scopes = {Scope(account=ctx.account(account))}
-    impacts = frozenset(Impact(effect, scope) for effect in effects for scope in scopes or {Scope()})
-    return Plan(impacts=impacts, targets=tuple(handles), recipients=tuple(recipients), paths=tuple(paths))
+                self.paths.extend(map(_real, values))
+
+    def one_of_each_mailbox(self) -> Iterable[Handle]:
+        return {(handle.account, handle.tag): handle for handle in self.handles}.values()
+
+    def holders(self, ctx: Context) -> Sequence[str]:
+        """Return whose mailboxes are meant: those of the account named, else of the messages' own."""
+        if self.handles and self.account is None:
+            return sorted({ctx.account(handle.account) for handle in self.one_of_each_mailbox()})
+        return [ctx.account(self.account)]
+
+
+async def _boxes(mark: Mark, reference: str, account: str, ctx: Context) -> Sequence[Mailbox]:
+    match mark:
+        case Mark.DESTINATION:
+            return await places.destinations(reference, account, ctx)
+        case Mark.NEW_FOLDER:
+            return [await places.new_mailbox(reference, Role.FOLDER, account, ctx)]
+        case Mark.NEW_LABEL:
+            return [await places.new_mailbox(reference, Role.LABEL, account, ctx)]
+        case _:
+            return [await ctx.mailbox(account, reference)]
 
 
 def _real(path: Path) -> Path:
@@ -88,14 +132,19 @@ def digest(operation: Operation, planned: Plan, body: str) -> str:
     return hashlib.sha256(json.dumps(bound, separators=(",", ":")).encode()).hexdigest()
 
 
-def summary(operation: Operation, planned: Plan) -> str:
+def summary(operation: Operation, planned: Plan, found: Snapshot | None = None) -> str:
     """Say in our own words what would happen: no word of it comes from a message or from the agent."""
     parts = [operation.name.replace("_", " ")]
     if planned.targets:
-        parts.append(f"{len(planned.targets)} message{'s' if len(planned.targets) > 1 else ''}")
+        several = f" in {len(planned.targets)} places" if found and found.messages < len(planned.targets) else ""
+        parts.append(_many(found.messages if several and found else len(planned.targets), "message") + several)
     if planned.recipients:
-        parts.append(f"to {len(planned.recipients)} recipient{'s' if len(planned.recipients) > 1 else ''}")
-    places = sorted({f"{i.scope.account}/{i.scope.mailbox}" for i in planned.impacts if i.scope.mailbox})
-    if places:
-        parts.append("in " + ", ".join(places[:3]) + (f" and {len(places) - 3} more" if len(places) > 3 else ""))
+        parts.append(f"to {_many(len(planned.recipients), 'recipient')}")
+    boxes = sorted({f"{i.scope.account}/{i.scope.mailbox}" for i in planned.impacts if i.scope.mailbox})
+    if boxes:
+        parts.append("in " + ", ".join(boxes[:3]) + (f" and {len(boxes) - 3} more" if len(boxes) > 3 else ""))
     return ": ".join([parts[0], ", ".join(parts[1:])]) if parts[1:] else parts[0]
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"

@@ -14,10 +14,8 @@ import traceback
 from dataclasses import replace
 from datetime import timedelta
 
-import anyio
-
 from mcp_proton.domain.caller import Audience, Caller, owner
-from mcp_proton.domain.effects import READING, Effect
+from mcp_proton.domain.effects import READING
 from mcp_proton.domain.errors import Conflict, Defect, MailError, NotFound
 from mcp_proton.domain.operation import Operation, Request, Result, Shorthand
 from mcp_proton.domain.outcome import Outcome, Record, Status
@@ -27,10 +25,16 @@ from mcp_proton.policy.decide import decide, limits
 from mcp_proton.policy.model import Decision
 from mcp_proton.policy.rules import Verdict
 
+from . import previewing, showing, undoing
+from .approving import Approving
+from .asked import outline
 from .call import Call, Progress
 from .offering import Offered, offered
+from .performing import Performing
 from .planning import digest, scoped, summary
 from .planning import plan as make_plan
+from .proving import Proving
+from .recovering import Recovery
 from .registry import Definition, primitive
 from .telling import standing, told
 from .world import World
@@ -43,6 +47,36 @@ class MailService:
 
     def __init__(self, world: World) -> None:
         self.world = world
+        self.approving = Approving(world)
+        self._proving = Proving(world, self)
+        self._performing = Performing(world, self._proving)
+        self._recovery = Recovery(world, self, self._performing, self._proving)
+        self._recovering: asyncio.Task[None] | None = None
+
+    @property
+    def closing(self) -> bool:
+        """Whether this process is about to end: what goes on in the background stops between items."""
+        return self._performing.closing
+
+    def recover(self) -> None:
+        """Settle, in the background, what other processes left: to be called once where the service lives on."""
+        if self._recovering is None:
+            self._recovering = asyncio.get_running_loop().create_task(self._recover())
+
+    async def aclose(self) -> None:
+        """Stop what goes on by itself, within two seconds."""
+        if self._recovering is not None:
+            self._recovering.cancel()
+            await asyncio.gather(self._recovering, return_exceptions=True)
+        await self._proving.aclose()
+        await self._performing.aclose()
+
+    async def _recover(self) -> None:
+        try:
+            await self._recovery.all()
+            await self._proving.all()
+        except MailError as error:
+            _log.warning("what was left in the middle could not be settled yet: %s", error.message)
 
     async def submit(self, caller: Caller, request: Request, progress: Progress | None = None) -> Outcome[Result]:
         """Do, ask or refuse. Never raises one of our errors: they are ordinary outcomes, with what to do next."""
@@ -59,26 +93,35 @@ class MailService:
 
     async def _through(self, call: Call, request: Request) -> Outcome[Result]:
         asked = self._definition(call.caller, type(request))
-        ready = await scoped(request, asked.prepares, call) if asked.prepares else Plan()
-        await self._judge(call, ready)  # INVARIANT: nothing is read or opened before this
+        only_preview = previewing.wanted(request)
+        ready = await scoped(request, asked.prepares, call, preparing=True) if asked.prepares else Plan()
+        await self.judge(call, ready)  # INVARIANT: nothing is read or opened before this
         operation, request = await self._settle(asked, request, call)
         body = request.model_dump_json(by_alias=True)
         request = operation.request.model_validate_json(body)  # INVARIANT: plan exactly what is stored
-        planned = ready | await make_plan(operation, request, call)
-        call.reachable = planned.accounts
+        doing = await make_plan(operation, request, call)
+        planned = ready | doing
+        call.reachable, call.planned = planned.accounts, planned
         opening = Opening(
             caller=call.caller,
             operation=operation.name,
             plan=planned,
-            digest=digest(operation, planned, body),
+            digest=digest(operation, doing, body),  # what resuming plans again; getting ready is over by then
             body=body,
-            summary=summary(operation, planned),
+            summary=summary(operation, planned, call.found),
             status=Status.EXECUTING,
+            background=operation.chunked and len(planned.targets) > self.world.settings.background_from,
+            outline=outline(operation, request),
         )
         if operation.steers:
             return await self._steer(operation, request, call)
+        if only_preview:
+            self.world.journal.glance(replace(opening, plan=ready), Status.SUCCEEDED)
+            decision = await self._decision(call, planned)
+            result = previewing.preview(operation, planned, decision, opening.summary, call)
+            return Outcome(status="ok", result=result)
         try:
-            decision = await self._judge(call, planned)
+            decision = await self.judge(call, planned)
         except MailError:
             self.world.journal.glance(opening, Status.DENIED)
             raise
@@ -88,7 +131,7 @@ class MailService:
         if planned.effects <= READING:
             return await self._read(operation, request, call, opening)
         record = await self.world.journal.open(opening)
-        return await self._perform(operation, request, call, record)
+        return await self._performing.start(operation, request, call, record)
 
     async def offered(self, caller: Caller) -> Offered:
         """Say what there is any use in showing this caller: what the rules do not deny it everywhere."""
@@ -111,10 +154,35 @@ class MailService:
                 code="changed_since_approval",
                 next="ask for it again; the owner has to look anew",
             )
-        await self._judge(call, planned, but=record.id)  # INVARIANT: a DENY since the approval wins
+        await self.judge(call, planned, but=record.id)  # INVARIANT: a DENY since the approval wins
         record = await self.world.journal.advance(record.id, Status.APPROVED, Status.EXECUTING)  # the claim: one wins
-        call.reachable = planned.accounts
-        return await self._perform(operation, request, call, record)
+        call.reachable, call.planned = planned.accounts, planned
+        return await self._performing.start(operation, request, call, record)
+
+    async def undo(self, caller: Caller, operation_id: str) -> Outcome[Result]:
+        """Take back what an operation of this caller's did: every request that takes is judged and journalled."""
+        record = await self.world.journal.read(operation_id, caller)
+        record = await self._recovery.settled(record)
+        back = await undoing.requests(record, self.world)
+        return undoing.merged([await self.submit(caller, request) for request in back])
+
+    async def settled(self, record: Record) -> Record:
+        """Look what became of a record that nobody runs any more, or whose items are uncertain or unproved."""
+        return await self._recovery.settled(record)
+
+    async def resumed(self, caller: Caller, operation_id: str) -> Outcome[Result]:
+        """`resume`, whose expected ends are ordinary outcomes."""
+        try:
+            return await self.resume(caller, operation_id)
+        except MailError as error:
+            return told(error)
+
+    async def standing(self, caller: Caller, operation_id: str) -> Outcome[Result]:
+        """Tell where an operation of this caller's stands."""
+        try:
+            return standing(await self._expired(await self.world.journal.read(operation_id, caller)))
+        except MailError as error:
+            return told(error)
 
     async def decide(self, caller: Caller, operation_id: str, *, approve: bool) -> Outcome[Result]:
         """Answer a waiting operation. Only the owner's own surface may: ids and labels carry no authority (P-41)."""
@@ -127,10 +195,11 @@ class MailService:
         return standing(await self.world.journal.advance(record.id, Status.PENDING, after))
 
     async def review(self, operation_id: str) -> Plan:
-        """Plan a waiting operation again, as its own caller, for the owner to look at."""
+        """Plan a waiting operation again, and say which messages they are, for the owner to look at."""
         record = await self.world.journal.read(operation_id, owner())
         call = Call(self.world, owner(), await self.world.policies.current(), self)
-        return (await self._planned_again(call, record))[2]
+        planned = (await self._planned_again(call, record))[2]
+        return planned | Plan(review=await showing.messages(planned, self.world))
 
     async def _planned_again(self, call: Call, record: Record) -> tuple[Operation, Request, Plan, str]:
         body = await self.world.journal.body(record.id)
@@ -152,14 +221,18 @@ class MailService:
             request = await operation.pin(request, call)
         return operation, request
 
-    async def _judge(self, call: Call, plan: Plan, *, but: str | None = None) -> Decision:
-        counted = limits(call.policy, call.caller, plan)
-        usage = await self.world.journal.usage(counted, but=but) if counted else {}
-        decision = decide(call.policy, call.caller, plan, usage, self.world.clock.now())
+    async def judge(self, call: Call, plan: Plan, *, but: str | None = None) -> Decision:
+        """Raise the refusal that a DENY means; return any other decision."""
+        decision = await self._decision(call, plan, but=but)
         refused = decision.refusal()
         if refused is not None:
             raise refused
         return decision
+
+    async def _decision(self, call: Call, plan: Plan, *, but: str | None = None) -> Decision:
+        counted = limits(call.policy, call.caller, plan)
+        usage = await self.world.journal.usage(counted, but=but) if counted else {}
+        return decide(call.policy, call.caller, plan, usage, self.world.clock.now())
 
     async def _ask(self, opening: Opening, lifetime: timedelta) -> Outcome[Result]:
         expires = self.world.clock.now() + lifetime
@@ -179,35 +252,8 @@ class MailService:
         result = await operation.perform(request, call)
         return result if isinstance(result, Outcome) else Outcome(status="ok", result=result)
 
-    async def _perform(self, operation: Operation, request: Request, call: Call, record: Record) -> Outcome[Result]:
-        advance = self.world.journal.advance
-        try:
-            result = await operation.perform(request, call)
-        except MailError as error:
-            after = Status.DELIVERY_UNKNOWN if error.status == "unsure" else Status.FAILED
-            await advance(record.id, Status.EXECUTING, after, code=error.code)
-            return replace(told(error), operation_id=record.id)
-        except BaseException as error:
-            with anyio.CancelScope(shield=True):
-                await advance(record.id, Status.EXECUTING, _interrupted(operation, error), code="interrupted")
-            raise
-        if result.all_done:
-            await advance(record.id, Status.EXECUTING, Status.SUCCEEDED)
-            return Outcome(status="ok", result=result, operation_id=record.id)
-        await advance(record.id, Status.EXECUTING, Status.PARTIALLY_SUCCEEDED)
-        return Outcome(status="partly_done", result=result, operation_id=record.id)
-
     async def _expired(self, record: Record) -> Record:
         waiting = record.status in (Status.PENDING, Status.APPROVED)
         if waiting and record.expires is not None and record.expires <= self.world.clock.now():
             return await self.world.journal.advance(record.id, record.status, Status.EXPIRED)
         return record
-
-
-def _interrupted(operation: Operation, error: BaseException) -> Status:
-    """Say how an act ended that was stopped in the middle: nobody knows how far it came, so it is never called undone."""
-    if Effect.SEND in operation.effects:
-        return Status.DELIVERY_UNKNOWN
-    if operation.effects <= READING | {Effect.EXPORT} and isinstance(error, asyncio.CancelledError):
-        return Status.CANCELLED
-    return Status.PARTIALLY_SUCCEEDED

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from mcp_proton.domain.errors import MailError, Stale
+from mcp_proton.domain.errors import Ambiguous, MailError, Stale
 from mcp_proton.domain.operation import Result
-from mcp_proton.domain.outcome import Outcome, Record, Status
+from mcp_proton.domain.outcome import Ending, Outcome, Record, Status
 
 _STANDING: dict[Status, tuple[str, str | None, str, str | None]] = {
     # status, code, why, next
@@ -23,7 +23,7 @@ _STANDING: dict[Status, tuple[str, str | None, str, str | None]] = {
         "partly_done",
         "already_done",
         "a part of it was done",
-        "operations_status shows which",
+        "operations_status with `items` shows which",
     ),
     Status.FAILED: ("not_done", None, "it was tried and not done", "look at `code`; ask anew if it still makes sense"),
     Status.CANCELLED: ("cancelled", "cancelled", "it was cancelled", None),
@@ -33,7 +33,11 @@ _STANDING: dict[Status, tuple[str, str | None, str, str | None]] = {
 
 def standing(record: Record) -> Outcome[Result]:
     """Tell where an operation stands, without doing anything."""
+    if record.status is Status.EXECUTING and record.background:
+        return underway(record)
     status, code, why, following = _STANDING[record.status]
+    if record.status is Status.PARTIALLY_SUCCEEDED and record.counts.get(Ending.UNCERTAIN):
+        status, code, why, following = "unsure", Ambiguous.code, "how some ended is not known yet", "do not repeat it"
     return Outcome(
         status=status,
         operation_id=record.id,
@@ -43,6 +47,39 @@ def standing(record: Record) -> Outcome[Result]:
         summary=record.summary,
         expires_at=record.expires if status == "approval_pending" else None,
         state=record.status,
+    )
+
+
+_ENDS: dict[Status, tuple[str, str | None]] = {
+    # status, next
+    Status.SUCCEEDED: ("ok", None),
+    Status.PARTIALLY_SUCCEEDED: ("partly_done", None),
+    Status.FAILED: ("not_done", None),
+    Status.CANCELLED: ("cancelled", None),
+}
+
+
+def ended(result: Result, record: Record) -> Outcome[Result]:
+    """Tell what was done, in whole or in part."""
+    status, following = _ENDS[result.ended]
+    code = result.code_of_end
+    if code == Stale.code and status == "not_done":
+        status, following = Stale.status, Stale.advice
+    if code == Ambiguous.code:
+        status, following = Ambiguous.status, "do not repeat it; operations_status looks what became of it"
+    return Outcome(status=status, result=result, operation_id=record.id, code=code, next=following)
+
+
+def underway(record: Record) -> Outcome[Result]:
+    """Tell that it goes on in the background."""
+    return Outcome(
+        status="ok",
+        operation_id=record.id,
+        code="in_progress",
+        why="it is asked to stop" if record.stopping else "it goes on in the background",
+        next="operations_status tells how far it is, operations_cancel stops it between messages",
+        summary=record.summary,
+        state=Status.EXECUTING,
     )
 
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from zoneinfo import ZoneInfo
 
+from mcp_proton.domain.effects import Effect
+from mcp_proton.domain.lease import Leases
 from mcp_proton.domain.ports import Accounts, Artifacts, Clock, Journal
+from mcp_proton.domain.review import Channels
 from mcp_proton.policy.source import PolicySource
 
+from .lease import InProcess
 from .registry import Catalog
 
 
@@ -16,6 +21,18 @@ class Settings:
     """The owner's choices that are not policy."""
 
     timezone: ZoneInfo = field(default_factory=lambda: ZoneInfo("UTC"))
+    accounts_of: Callable[[str], frozenset[str] | None] = lambda _: None
+    """The accounts a client was given; None: all of them."""
+    reviews: Callable[[str], bool] = lambda _: False
+    """Whether the owner declared a client a review channel."""
+    background_from: int = 500
+    """An operation over more messages goes on in the background once its caller has waited `patience` seconds."""
+    patience: float = 20.0
+    prove_after: float = 45.0
+    """Seconds until a server's own view shows what it was told to do (Bridge: its events take up to 40)."""
+
+
+Alarm = Callable[[str, frozenset[Effect]], Awaitable[None]]
 
 
 @dataclass(frozen=True)
@@ -29,3 +46,7 @@ class World:
     artifacts: Artifacts
     clock: Clock
     settings: Settings = field(default_factory=Settings)
+    leases: Leases = field(default_factory=InProcess)
+    channels: Channels | None = None
+    alarm: Alarm | None = None
+    """Called once when a message was lost: shuts what lost it, for every process."""

@@ -8,9 +8,9 @@ from typing import TypeVar
 from mcp_proton.domain.consequences import EffectTable
 from mcp_proton.domain.errors import Unavailable
 from mcp_proton.domain.handles import Handle
-from mcp_proton.domain.mail import Envelope, Identity, Mailbox, Structure
+from mcp_proton.domain.mail import Envelope, Identity, Mailbox, Role, Structure
 from mcp_proton.domain.outcome import Fate
-from mcp_proton.domain.ports import FlagChange, Found, Health, MailBackend, Page, Standing
+from mcp_proton.domain.ports import FlagChange, Found, Health, Home, MailBackend, Page, Standing
 from mcp_proton.domain.query import Query
 
 T = TypeVar("T")
@@ -74,6 +74,54 @@ class RetryReads:
     async def set_flags(self, handles: Sequence[Handle], change: FlagChange) -> Sequence[Fate]:
         """Never repeated."""
         return await self._inner.set_flags(handles, change)
+
+    async def identify(self, handles: Sequence[Handle]) -> Mapping[Handle, str]:
+        """Tried twice."""
+        return await _twice(lambda: self._inner.identify(handles))
+
+    async def move(self, handles: Sequence[Handle], to: Mailbox | Home) -> Sequence[Fate]:
+        """Never repeated."""
+        return await self._inner.move(handles, to)
+
+    async def copy(self, handles: Sequence[Handle], to: Mailbox) -> Sequence[Fate]:
+        """Never repeated."""
+        return await self._inner.copy(handles, to)
+
+    async def reattach(self, handles: Sequence[Handle], to: Mailbox | Home) -> Sequence[Fate]:
+        """Never repeated."""
+        return await self._inner.reattach(handles, to)
+
+    async def label(self, handles: Sequence[Handle], to: Mailbox) -> Sequence[Fate]:
+        """Never repeated."""
+        return await self._inner.label(handles, to)
+
+    async def unlabel(self, handles: Sequence[Handle]) -> Sequence[Fate]:
+        """Never repeated."""
+        return await self._inner.unlabel(handles)
+
+    async def destroy(self, handles: Sequence[Handle]) -> Sequence[Fate]:
+        """Never repeated."""
+        return await self._inner.destroy(handles)
+
+    async def prove(self, fates: Sequence[Fate], to: Mailbox | Home | None, age: float) -> Sequence[Fate]:
+        """Tried twice: it only looks."""
+        return await _twice(lambda: self._inner.prove(fates, to, age))
+
+    async def create(self, path: str, role: Role) -> Mailbox:
+        """Never repeated."""
+        return await self._inner.create(path, role)
+
+    async def rename(self, box: Mailbox, path: str) -> Mailbox:
+        """Never repeated."""
+        return await self._inner.rename(box, path)
+
+    async def remove(self, box: Mailbox) -> None:
+        """Never repeated."""
+        await self._inner.remove(box)
+
+    async def subscribe(self, box: Mailbox, *, on: bool) -> None:
+        """Never repeated."""
+        await self._inner.subscribe(box, on=on)
 
     async def identities(self) -> Sequence[Identity]:
         """Tried twice."""

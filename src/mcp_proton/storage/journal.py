@@ -8,16 +8,17 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from sqlalchemy import delete, insert, literal_column, or_, select, update
-from sqlalchemy.dialects.sqlite import insert as upsert
+from sqlalchemy import delete, insert, or_, select, update
 
 from mcp_proton.domain.errors import Conflict, NotFound
 from mcp_proton.domain.outcome import SETTLED, Ending, Status, check_move
 
 from .glances import Glances
 from .instants import ticks
+from .items import open_records, read_items, read_open, write_items
 from .names import new_id
-from .records import fate_of, fate_row, find, record_of, records_of, row_of
+from .records import find, record_of, records_of, row_of
+from .runners import Runner, living
 from .tables import fates, payloads, records, uses
 from .usage import check, use_rows, used
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
+    from sqlalchemy import ColumnElement
     from sqlalchemy.ext.asyncio import AsyncConnection
 
     from mcp_proton.domain.caller import Caller
@@ -39,11 +41,18 @@ _NEVER_DONE = frozenset({Status.DENIED, Status.EXPIRED})
 
 
 class SqlJournal:
-    """The journal of one store. `keep_payloads` is how long a stored request outlives its settlement."""
+    """The journal of one store, as one process writes it. `keep_payloads`: how long a stored request outlives its end."""
 
-    def __init__(self, database: Database, clock: Clock, keep_payloads: timedelta = timedelta(0)) -> None:
+    def __init__(
+        self,
+        database: Database,
+        clock: Clock,
+        keep_payloads: timedelta = timedelta(0),
+        runner: Runner | None = None,
+    ) -> None:
         self._database = database
         self._clock = clock
+        self._runner = runner or Runner(database, clock)
         self._keep = keep_payloads
         self._glances = Glances(database)
 
@@ -52,15 +61,14 @@ class SqlJournal:
         now, operation_id = self._clock.now(), new_id("op")
         async with self._database.writing() as connection:
             await check(connection, opening, now)
-            await connection.execute(insert(records), row_of(opening, operation_id, opening.status, now))
+            row_ = row_of(opening, operation_id, opening.status, now)
+            row_ |= {"runner": await self._runs(connection, opening.status)}
+            row = (await connection.execute(insert(records).values(row_).returning(records))).one()
             await connection.execute(insert(payloads), {"record": operation_id, "body": opening.body})
             counted = use_rows(opening, operation_id, now)
             if counted:
                 await connection.execute(insert(uses), counted)
-            row = await find(connection, operation_id)
-        if row is None:
-            raise NotFound("there is no such operation")
-        return record_of(row, {})
+        return record_of(row, {}, {})
 
     async def usage(self, limits: Sequence[Limit], *, but: str | None = None) -> Mapping[Limit, int]:
         """Return how much of each limit is used; see the port."""
@@ -108,11 +116,16 @@ class SqlJournal:
         if code is not None:
             values["code"] = code
         if after in SETTLED or after is Status.PARTIALLY_SUCCEEDED:
-            values["ended"] = now
+            values |= {"ended": now, "runner": None}
         move = update(records).where(records.c.id == operation_id, records.c.status == before.value)
         if after is Status.EXECUTING:
             move = move.where(or_(records.c.expires.is_(None), records.c.expires > now))
+        if before is Status.EXECUTING:
+            move = move.where(or_(records.c.runner.is_(None), records.c.runner == self._runner.id))
         async with self._database.writing() as connection:
+            runner = await self._runs(connection, after)
+            if runner is not None:
+                values["runner"] = runner
             done = await connection.execute(move.values(**values).returning(records))
             row = done.one_or_none()
             if row is None:
@@ -120,21 +133,73 @@ class SqlJournal:
             await self._settle(connection, [operation_id], before, after, now)
             return (await records_of(connection, [row]))[0]
 
+    async def begin(
+        self, operation_id: str, upto: int, fates: Sequence[Fate] = (), intents: Sequence[Fate] = ()
+    ) -> bool:
+        """Write down an intent; see the port."""
+        mine = (
+            records.c.id == operation_id,
+            records.c.status == Status.EXECUTING.value,
+            records.c.runner == self._runner.id,
+        )
+        async with self._database.writing() as connection:
+            begun = update(records).where(*mine, records.c.stopping == 0).values(begun=upto)
+            goes_on = (await connection.execute(begun)).rowcount > 0
+            if not goes_on and (await connection.execute(select(records.c.id).where(*mine))).first() is None:
+                raise Conflict("another process settles this operation by now", code="taken_over")
+            await write_items(connection, operation_id, [*fates, *intents] if goes_on else fates)
+            return goes_on
+
+    async def stop(self, operation_id: str) -> Record:
+        """Ask a running operation to stop; see the port."""
+        running = update(records).where(
+            records.c.id == operation_id, records.c.status == Status.EXECUTING.value, records.c.begun < records.c.total
+        )
+        async with self._database.writing() as connection:
+            await connection.execute(running.values(stopping=1))
+            row = await find(connection, operation_id)
+            if row is None:
+                raise NotFound("there is no such operation")
+            return (await records_of(connection, [row]))[0]
+
+    async def adopt(self, operation_id: str | None = None) -> Sequence[Record]:
+        """Take over what nobody runs any more; see the port. Writes nothing when there is nothing."""
+        left = select(records.c.id).where(records.c.status == Status.EXECUTING.value)
+        if operation_id is not None:
+            left = left.where(records.c.id == operation_id)
+        mine = frozenset() if operation_id is None else frozenset({self._runner.id})
+        async with self._database.reading() as connection:
+            others = await living(connection, self._clock.now()) - mine
+            if (await connection.execute(left.where(_ownerless(others)).limit(1))).first() is None:
+                return ()
+        async with self._database.writing() as connection:
+            others = await living(connection, self._clock.now()) - mine
+            taking = update(records).where(records.c.id.in_(left.where(_ownerless(others))))
+            runner = await self._runs(connection, Status.EXECUTING)
+            taken = await connection.execute(taking.values(runner=runner).returning(records))
+            return await records_of(connection, sorted(taken.all(), key=lambda row: row.seq))
+
+    async def unproved(self, account: str) -> Sequence[Record]:
+        """Return the records with open ends; see the port."""
+        async with self._database.reading() as connection:
+            found = await records_of(connection, await open_records(connection))
+        return [one for one in found if account in one.accounts and one.status is not Status.EXECUTING]
+
     async def note(self, operation_id: str, fates_: Sequence[Fate]) -> None:
         """Write down how items ended; a later fate of the same item replaces the earlier one."""
-        if not fates_:
-            return
-        statement = upsert(fates)
-        changed = {name: statement.excluded[name] for name in ("ending", "code", "why", "now")}
-        statement = statement.on_conflict_do_update(index_elements=["record", "handle"], set_=changed)
-        async with self._database.writing() as connection:
-            await connection.execute(statement, [fate_row(operation_id, fate) for fate in fates_])
+        if fates_:
+            async with self._database.writing() as connection:
+                await write_items(connection, operation_id, fates_)
 
-    async def fates(self, operation_id: str) -> Sequence[Fate]:
-        """Return how the items ended so far, in the order they were noted first."""
-        wanted = select(fates).where(fates.c.record == operation_id).order_by(literal_column("rowid"))
+    async def fates(self, operation_id: str, start: int = 0, limit: int | None = None) -> Sequence[Fate]:
+        """Return how the items ended so far; see the port."""
         async with self._database.reading() as connection:
-            return [fate_of(row) for row in await connection.execute(wanted)]
+            return await read_items(connection, operation_id, start, limit)
+
+    async def open_ends(self, operation_id: str) -> Sequence[Fate]:
+        """Return the fates that must still be looked at; see the port."""
+        async with self._database.reading() as connection:
+            return await read_open(connection, operation_id)
 
     async def expire(self, now: datetime) -> int:
         """Expire what waited too long; see the port. Writes nothing when there is nothing to expire."""
@@ -169,6 +234,14 @@ class SqlJournal:
     async def aclose(self) -> None:
         """Write the queued lines and stop. The database is closed by whoever opened it."""
         await self._glances.aclose()
+        await self._runner.aclose()
+
+    async def _runs(self, connection: AsyncConnection, status: Status) -> str | None:
+        """Return whose the record is: what executes is this process's."""
+        if status is not Status.EXECUTING:
+            return None
+        await self._runner.appear(connection)
+        return self._runner.id
 
     async def _settle(
         self, connection: AsyncConnection, ids: Sequence[str], before: Status, after: Status, now: int
@@ -182,6 +255,10 @@ class SqlJournal:
             await connection.execute(update(payloads).where(payloads.c.record.in_(ids)).values(purge=purge))
         else:
             await connection.execute(delete(payloads).where(payloads.c.record.in_(ids)))
+
+
+def _ownerless(alive: frozenset[str]) -> ColumnElement[bool]:
+    return or_(records.c.runner.is_(None), records.c.runner.not_in(alive))
 
 
 async def _certain(connection: AsyncConnection, ids: Sequence[str], after: Status) -> bool:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from sqlalchemy import func, select
 
 from mcp_proton.domain.effects import Effect
 from mcp_proton.domain.handles import Handle
-from mcp_proton.domain.outcome import Ending, Fate, Record, Status
+from mcp_proton.domain.outcome import Ending, Fate, Proof, Record, Status
 
 from .instants import moment, ticks
 from .tables import fates, records
@@ -40,10 +41,13 @@ def row_of(opening: Opening, operation_id: str, status: Status, now: datetime) -
         "ended": None,
         "summary": opening.summary,
         "code": None,
+        "total": len(opening.plan.targets),
+        "background": int(opening.background),
+        "outline": opening.outline,
     }
 
 
-def record_of(row: Row[Any], counts: Mapping[str, int]) -> Record:
+def record_of(row: Row[Any], counts: Mapping[str, int], proofs: Mapping[str, int]) -> Record:
     """Return the record of a row."""
     return Record(
         id=row.id,
@@ -59,21 +63,30 @@ def record_of(row: Row[Any], counts: Mapping[str, int]) -> Record:
         summary=row.summary,
         code=row.code,
         counts=counts,
+        proofs=proofs,
+        total=row.total,
+        begun=row.begun,
+        background=bool(row.background),
+        stopping=bool(row.stopping),
+        outline=row.outline,
     )
 
 
 async def records_of(connection: AsyncConnection, rows: Sequence[Row[Any]]) -> list[Record]:
-    """Return the records of rows, with how many items ended how."""
-    counts: dict[str, dict[str, int]] = {row.id: {} for row in rows}
+    """Return the records of rows, with how many items ended how and how well that is known."""
+    counts: dict[str, Counter[str]] = {row.id: Counter() for row in rows}
+    proofs: dict[str, Counter[str]] = {row.id: Counter() for row in rows}
     if counts:
         counting = (
-            select(fates.c.record, fates.c.ending, func.count())
+            select(fates.c.record, fates.c.ending, fates.c.proof, func.count())
             .where(fates.c.record.in_(counts))
-            .group_by(fates.c.record, fates.c.ending)
+            .group_by(fates.c.record, fates.c.ending, fates.c.proof)
         )
-        for record, ending, number in await connection.execute(counting):
-            counts[record][ending] = number
-    return [record_of(row, counts[row.id]) for row in rows]
+        for record, ending, proof, number in await connection.execute(counting):
+            counts[record][ending] += number
+            if proof is not None:
+                proofs[record][proof] += number
+    return [record_of(row, dict(counts[row.id]), dict(proofs[row.id])) for row in rows]
 
 
 async def find(connection: AsyncConnection, operation_id: str) -> Row[Any] | None:
@@ -90,10 +103,13 @@ def fate_row(operation_id: str, fate: Fate) -> dict[str, str | None]:
         "code": fate.code,
         "why": fate.why,
         "now": None if fate.now is None else str(fate.now),
+        "proof": None if fate.proof is None else fate.proof.value,
+        "identity": fate.identity,
     }
 
 
 def fate_of(row: Row[Any]) -> Fate:
     """Return the fate of a row."""
     now = None if row.now is None else Handle.parse(row.now)
-    return Fate(Handle.parse(row.handle), Ending(row.ending), row.code, row.why, now)
+    proof = None if row.proof is None else Proof(row.proof)
+    return Fate(Handle.parse(row.handle), Ending(row.ending), row.code, row.why, now, proof, row.identity)

@@ -19,6 +19,7 @@ from .switchfile import encoded
 from .tables import grants, switches
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from datetime import datetime
     from pathlib import Path
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from .database import Database
 
 PAUSED_CLIENT, REVOKED_CLIENT, PAUSED_ACCOUNT, ALL_PAUSED = "paused_client", "revoked_client", "paused_account", "all"
+FROZEN = "frozen"
 
 
 class SqlSwitches:
@@ -65,6 +67,20 @@ class SqlSwitches:
     async def resume_account(self, name: str) -> None:
         """Let clients go on with an account."""
         await self._clear(PAUSED_ACCOUNT, name)
+
+    async def freeze(self, account: str, effects: Iterable[Effect]) -> None:
+        """Deny effects on an account to every client: mail was lost by them."""
+        async with self._database.writing() as connection:
+            for effect in effects:
+                await _put(connection, FROZEN, f"{account}/{effect}", ticks(self._clock.now()))
+        await self.publish()
+
+    async def thaw(self, account: str) -> None:
+        """Leave it to the rules again."""
+        async with self._database.writing() as connection:
+            named = switches.c.name.startswith(f"{account}/", autoescape=True)
+            await connection.execute(delete(switches).where(switches.c.kind == FROZEN, named))
+        await self.publish()
 
     async def pause_all(self) -> None:
         """Stop every client."""
@@ -152,5 +168,11 @@ async def _read(connection: AsyncConnection) -> Switches:
         revoked_clients=frozenset(named.get(REVOKED_CLIENT, ())),
         paused_accounts=frozenset(named.get(PAUSED_ACCOUNT, ())),
         all_paused=ALL_PAUSED in named,
+        frozen=frozenset(_frozen(name) for name in named.get(FROZEN, ())),
         granted=tuple(given),
     )
+
+
+def _frozen(name: str) -> tuple[str, Effect]:
+    account, _, effect = name.partition("/")
+    return account, Effect(effect)

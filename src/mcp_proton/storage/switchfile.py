@@ -58,6 +58,7 @@ def encoded(switches: Switches) -> str:
             "revoked_clients": sorted(switches.revoked_clients),
             "paused_accounts": sorted(switches.paused_accounts),
             "all_paused": switches.all_paused,
+            "frozen": sorted([account, effect.value] for account, effect in switches.frozen),
             "granted": [_grant(one) for one in switches.granted],
         },
         indent=1,
@@ -72,6 +73,7 @@ def decoded(text: str) -> Switches:
         revoked_clients=frozenset(map(str, found["revoked_clients"])),
         paused_accounts=frozenset(map(str, found["paused_accounts"])),
         all_paused=bool(found["all_paused"]),
+        frozen=frozenset((str(account), Effect(effect)) for account, effect in found.get("frozen", ())),
         granted=tuple(
             Granted(
                 one["id"],

@@ -1,7 +1,8 @@
 """The tables of the store, as the newest migration leaves them. Times are microseconds since 1970 in UTC.
 
 `records` hold who asked for what and what became of it, never content. `payloads` hold the stored request of what
-waits or runs. `uses` hold what counts against the owner's limits.
+waits or runs. `uses` hold what counts against the owner's limits. `runners` are the processes that change mail, `leases`
+the accounts they write in, `channels` the clients through which the owner may answer.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from sqlalchemy import (
     text,
 )
 
-REVISIONS: Final = ("0001",)
+REVISIONS: Final = ("0001", "0002")
 """Every migration this version knows, the newest last. A store at any other one was made by a newer version."""
 
 metadata = MetaData()
@@ -42,6 +43,12 @@ records = Table(
     Column("ended", BigInteger),
     Column("summary", Text, nullable=False),
     Column("code", Text),
+    Column("total", Integer, nullable=False, server_default=text("0")),
+    Column("begun", Integer, nullable=False, server_default=text("0")),
+    Column("background", Integer, nullable=False, server_default=text("0")),
+    Column("stopping", Integer, nullable=False, server_default=text("0")),
+    Column("outline", Text),
+    Column("runner", Text),
     Index("records_by_caller", "caller", "seq"),
     Index("records_by_age", "created"),
     Index("records_by_status", "status", "seq"),
@@ -56,6 +63,9 @@ payloads = Table(
     Index("payloads_to_purge", "purge", sqlite_where=text("purge IS NOT NULL")),
 )
 
+OPEN_END: Final = "(ending = 'uncertain' OR proof = 'copyuid')"
+"""What must still be looked at; spelt alike in the index and in what asks for it, so that the index serves."""
+
 fates = Table(
     "fates",
     metadata,
@@ -65,7 +75,10 @@ fates = Table(
     Column("code", Text),
     Column("why", Text),
     Column("now", Text),
+    Column("proof", Text),
+    Column("identity", Text),
     PrimaryKeyConstraint("record", "handle"),
+    Index("fates_open", "record", sqlite_where=text(OPEN_END)),
 )
 
 uses = Table(
@@ -102,4 +115,30 @@ grants = Table(
     Column("place", Text),
     Column("created", BigInteger, nullable=False),
     Column("until", BigInteger, nullable=False),
+)
+
+runners = Table(
+    "runners",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("place", Text, nullable=False),
+    Column("pid", Integer, nullable=False),
+    Column("beat", BigInteger, nullable=False),
+)
+
+leases = Table(
+    "leases",
+    metadata,
+    Column("account", Text, primary_key=True),
+    Column("runner", Text),
+    Column("fence", Integer, nullable=False),
+)
+
+channels = Table(
+    "channels",
+    metadata,
+    Column("client", Text, primary_key=True),
+    Column("challenge", Text),
+    Column("armed", BigInteger),
+    Column("checked", BigInteger),
 )

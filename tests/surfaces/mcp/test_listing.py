@@ -22,7 +22,7 @@ from mcp_proton.services.registry import primitive
 from .counting import tokens
 from .world import CLIENT, ERAS, Lab, policy, rule
 
-FIGURES = {Profile.READER: 940, Profile.CORE: 1040, Profile.FULL: 1397, Profile.COMPACT: 670}
+FIGURES = {Profile.READER: 970, Profile.CORE: 1579, Profile.FULL: 3587, Profile.COMPACT: 1360}
 """What the listings cost today. They may grow by 1 %; whoever adds an operation writes down the new figure."""
 EVERYTHING = policy(Preset.AUTONOMOUS)
 
@@ -108,6 +108,9 @@ async def test_hints_are_read_off_effects():
     tools = await listed(Lab(EVERYTHING), Profile.FULL)
     assert hints(tools["messages_search"]) == (True, False, True, False)
     assert hints(tools["attachments_save"]) == (False, False, False, False)
+    assert hints(tools["messages_move"]) == (False, True, False, False)  # the table decides whether it destroys
+    assert hints(tools["messages_star"]) == (False, False, True, False)
+    assert hints(tools["messages_destroy"]) == (False, True, False, False)
     assert hints(tools["operations_status"]) == (True, False, True, False)
     assert hints(tools["messages_get"]) == (False, False, True, False)  # it can mark as read
     assert hints(tools["operations_resume"]) == (False, True, False, True)  # whatever was approved

@@ -181,6 +181,9 @@ def test_bridge_shows_a_forwarded_multipart_as_one_of_subtype_rfc822() -> None:
         b'("mixed" ("boundary" "b") NIL)',
         b'("text")',
         b'("a" "b" ("odd") 5 () "x" "n")',
+        b'("text" "plain" NIL NIL NIL "7bit" 5 1 NIL NIL NIL NIL "an extension" ("more"))',
+        b'("message" "rfc822" NIL NIL NIL NIL 222 "an envelope" NIL NIL NIL NIL NIL NIL)',
+        b'(("text" "plain" NIL NIL NIL "7bit" 5 1) "mixed" NIL NIL NIL NIL "an extension" 5)',
     ],
 )
 def test_an_odd_structure_is_never_an_error(structure: bytes) -> None:

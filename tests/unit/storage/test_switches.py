@@ -113,3 +113,22 @@ def test_reading_the_switches_loads_no_database():
     code = "import sys, mcp_proton.storage.switchfile; print('sqlalchemy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+async def test_what_lost_mail_is_frozen_for_every_process_until_it_is_thawed(switches, published):
+    seen = SwitchFile(published)
+    await switches.freeze("personal", {Effect.ORGANIZE, Effect.DESTROY})
+    await switches.freeze("work", {Effect.DESTROY})
+    assert (await seen.current()).frozen == {
+        ("personal", Effect.ORGANIZE),
+        ("personal", Effect.DESTROY),
+        ("work", Effect.DESTROY),
+    }
+    await switches.thaw("personal")
+    assert (await seen.current()).frozen == {("work", Effect.DESTROY)}
+
+
+async def test_a_file_of_an_older_version_freezes_nothing(published):
+    written = encoded(Switches(paused_accounts=frozenset({"work"}))).replace('"frozen": [],', "")
+    assert "frozen" not in written
+    assert decoded(written).frozen == frozenset()

@@ -77,6 +77,7 @@ class Consequence(Result):
     target: str = ""
     result: str
     evidence: str
+    refused: bool = False
 
 
 class Capabilities(Result):
@@ -132,13 +133,14 @@ async def report(request: CapabilitiesReport, ctx: Context) -> Capabilities:
         features={feature: standing.value for feature, standing in sorted(backend.features().items())},
         effects=[
             Consequence(
-                verb=one.verb,
-                source=one.source.value if one.source else "any",
-                target=one.target.value if one.target else "",
-                result=one.result,
-                evidence=one.evidence.value,
+                verb=block.row.verb,
+                source=", ".join(block.sources),
+                target=", ".join(block.targets),
+                result=block.row.result,
+                evidence=block.row.evidence.value,
+                refused=block.row.refused,
             )
-            for one in backend.consequences().rows
+            for block in backend.consequences().blocks()
         ],
         rights=[RightLine(effect=one.effect.value, verdict=one.verdict, source=one.source) for one in ctx.rights(name)],
     )

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated
 
 from pydantic import Field
 
 from mcp_proton.domain.context import Context
 from mcp_proton.domain.operation import Operation, Request, Result
-from mcp_proton.domain.outcome import Outcome, Record, Status
+from mcp_proton.domain.outcome import INLINE, Ending, Fate, Outcome, Record, Status, weakest
 from mcp_proton.services.answers import instant
-from mcp_proton.services.fields import Mark, OperationId
+from mcp_proton.services.cursors import seal, unseal
+from mcp_proton.services.fields import Cursor, Mark, OperationId
 from mcp_proton.services.telling import standing
 
 
 class OperationsStatus(Request):
-    """Tell where an operation of yours stands."""
+    """Tell where an operation of yours stands. `items`: how each message fared."""
 
     operation_id: OperationId
+    items: bool = False
+    cursor: Cursor = None
 
 
 class OperationsResume(Request):
@@ -26,8 +31,14 @@ class OperationsResume(Request):
     operation_id: OperationId
 
 
+class OperationsUndo(Request):
+    """Take back what an operation of yours did, if it can be."""
+
+    operation_id: OperationId
+
+
 class OperationsCancel(Request):
-    """Withdraw an operation that still waits."""
+    """Withdraw an operation that waits, or stop one that runs."""
 
     operation_id: OperationId
 
@@ -37,6 +48,32 @@ class OperationsList(Request):
 
     waiting: Annotated[bool, Mark.TOKEN] = False
     limit: Annotated[int, Field(ge=1, le=50), Mark.TOKEN] = 20
+
+
+class Item(Result):
+    """How one message fared. `now` is its handle afterwards; `proof` how well that is known."""
+
+    handle: str
+    fate: str
+    now: str | None = None
+    code: str | None = None
+    why: str | None = None
+    proof: str | None = None
+
+
+class Standing(Result):
+    """Where an operation stands, in numbers of messages; `pending` were not begun."""
+
+    operation: str
+    at: str
+    done: int = 0
+    skipped: int = 0
+    failed: int = 0
+    uncertain: int = 0
+    pending: int = 0
+    proof: str | None = None
+    items: list[Item] = []
+    cursor: str | None = None
 
 
 class ListedOperation(Result):
@@ -73,9 +110,44 @@ def listed(record: Record, *, client: bool = False) -> ListedOperation:
 
 
 async def status(request: OperationsStatus, ctx: Context) -> Outcome[Result]:
-    """Look it up; nothing is done."""
+    """Look it up. What is uncertain or not proved yet is looked at; nothing is done."""
     await ctx.journal.expire(ctx.clock.now())
-    return standing(await ctx.journal.read(request.operation_id, ctx.caller))
+    record = await ctx.settled(await ctx.journal.read(request.operation_id, ctx.caller))
+    return replace(standing(record), result=await _standing(request, record, ctx))
+
+
+async def _standing(request: OperationsStatus, record: Record, ctx: Context) -> Standing:
+    count = {ending: record.counts.get(ending, 0) for ending in Ending}
+    if record.status is Status.EXECUTING:
+        count[Ending.UNCERTAIN] = 0  # what is being done just now is told as pending
+    start = int(unseal(request, request.cursor) or 0)
+    fates: Sequence[Fate] = ()
+    if request.items or request.cursor:
+        fates = await ctx.journal.fates(record.id, start, INLINE)
+    after = start + len(fates)
+    return Standing(
+        operation=record.operation,
+        at=instant(record.created),
+        done=count[Ending.DONE],
+        skipped=count[Ending.SKIPPED],
+        failed=count[Ending.FAILED],
+        uncertain=count[Ending.UNCERTAIN],
+        pending=max(0, record.total - sum(count.values())),
+        proof=weakest(record.proofs),
+        items=[_item(fate) for fate in fates],
+        cursor=seal(request, str(after)) if fates and after < sum(count.values()) else None,
+    )
+
+
+def _item(fate: Fate) -> Item:
+    return Item(
+        handle=str(fate.handle),
+        fate=fate.ending.value,
+        now=None if fate.now is None else str(fate.now),
+        code=fate.code,
+        why=fate.why,
+        proof=None if fate.proof is None else fate.proof.value,
+    )
 
 
 async def resume(request: OperationsResume, ctx: Context) -> Outcome[Result]:
@@ -83,9 +155,16 @@ async def resume(request: OperationsResume, ctx: Context) -> Outcome[Result]:
     return await ctx.resume(request.operation_id)
 
 
+async def undo(request: OperationsUndo, ctx: Context) -> Outcome[Result]:
+    """Ask for the opposite, through the door."""
+    return await ctx.undo(request.operation_id)
+
+
 async def cancel(request: OperationsCancel, ctx: Context) -> Outcome[Result]:
-    """Cancel what still waits; anything else is told as it stands."""
+    """Cancel what still waits, stop what runs between two messages; anything else is told as it stands."""
     record = await ctx.journal.read(request.operation_id, ctx.caller)
+    if record.status is Status.EXECUTING:
+        record = await ctx.journal.stop(record.id)
     if record.status in (Status.PENDING, Status.APPROVED):
         record = await ctx.journal.advance(record.id, record.status, Status.CANCELLED)
     return standing(record)
@@ -101,7 +180,7 @@ async def list_operations(request: OperationsList, ctx: Context) -> OperationLis
 
 operations_status = Operation(
     request=OperationsStatus,
-    result=ListedOperation,
+    result=Standing,
     effects=frozenset(),
     steers=True,
     perform=status,
@@ -116,6 +195,15 @@ operations_resume = Operation(
     effects=frozenset(),
     steers=True,
     perform=resume,
+    example={"operation_id": "op_abcdefghijklmnop"},
+)
+
+operations_undo = Operation(
+    request=OperationsUndo,
+    result=ListedOperation,
+    effects=frozenset(),
+    steers=True,
+    perform=undo,
     example={"operation_id": "op_abcdefghijklmnop"},
 )
 

@@ -10,11 +10,13 @@ from pydantic import Field
 from mcp_proton.domain.context import Context
 from mcp_proton.domain.effects import Effect
 from mcp_proton.domain.mail import Envelope, Flag, Mailbox, Role
-from mcp_proton.domain.operation import Operation, Request, Result
+from mcp_proton.domain.operation import Finer, Operation, Request, Result
+from mcp_proton.domain.outcome import Fate
+from mcp_proton.domain.plan import ReviewLine
 from mcp_proton.domain.ports import Order, Page
 from mcp_proton.domain.query import All, And, HasFlag, Not, Or
 from mcp_proton.mime.neutral import neutralise
-from mcp_proton.services import attention
+from mcp_proton.services import attention, foreseeing
 from mcp_proton.services.fields import Account, MailboxField, Mark, Stranger
 from mcp_proton.services.rows import Reach, Row, reach, row
 
@@ -44,6 +46,21 @@ class MailboxesOverview(Request):
     mailbox: MailboxField = "inbox"
     account: Account = None
     limit: Annotated[int, Field(ge=1, le=50), Mark.TOKEN] = 20
+
+
+class MailboxesSubscribe(Request):
+    """Show or hide a mailbox in other mail programs."""
+
+    mailbox: MailboxField
+    account: Account = None
+    subscribed: bool = True
+
+
+class Subscribed(Result):
+    """Whether other mail programs show the mailbox."""
+
+    mailbox: Stranger
+    subscribed: bool | str = True
 
 
 class ListedMailbox(Result):
@@ -110,6 +127,26 @@ async def overview(request: MailboxesOverview, ctx: Context) -> Overview:
     )
 
 
+async def subscribe(request: MailboxesSubscribe, ctx: Context) -> Subscribed:
+    """Show it or hide it; to ask for what is so already is no error (J-41, J-42)."""
+    name = ctx.account(request.account)
+    box = await ctx.mailbox(name, request.mailbox)
+    await ctx.backend(name).subscribe(box, on=request.subscribed)
+    return Subscribed(mailbox=box.path, subscribed=request.subscribed or "no")
+
+
+async def subscribe_plan(request: MailboxesSubscribe, ctx: Context) -> Finer:
+    """Nothing in it changes."""
+    box = await ctx.mailbox(ctx.account(request.account), request.mailbox)
+    row = await foreseeing.mailbox("subscribe", box, ctx)
+    return Finer(effects=row.effects, review=(ReviewLine(f"mailbox {box.path}", row.result),))
+
+
+def subscribe_back(request: MailboxesSubscribe, fates: Sequence[Fate]) -> Sequence[Request]:
+    """The opposite."""
+    return [request.model_copy(update={"subscribed": not request.subscribed})]
+
+
 def _count(rows: Sequence[Envelope], flag: Flag, *, absent: bool = False) -> int:
     return sum((flag in one.flags) is not absent for one in rows)
 
@@ -142,4 +179,15 @@ mailboxes_overview = Operation(
     perform=overview,
     repeatable=True,
     example={"mailbox": "inbox"},
+)
+
+mailboxes_subscribe = Operation(
+    request=MailboxesSubscribe,
+    result=Subscribed,
+    effects=frozenset({Effect.ORGANIZE}),
+    perform=subscribe,
+    plan=subscribe_plan,
+    undo=subscribe_back,
+    repeatable=True,
+    example={"mailbox": "Folders/Travel"},
 )

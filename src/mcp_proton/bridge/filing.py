@@ -1,0 +1,182 @@
+"""Moving on Bridge: from the message's own place only, into a place, by the recipes measured on a running Bridge.
+
+A place is exclusive, so what the fresh list of a place still shows is in no other place Bridge knows of. A handle of a
+label, of Starred or of All Mail is first traced to the message's place, the destination looked at before all others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from mcp_proton.bridge import sending
+from mcp_proton.bridge.guarding import Guard
+from mcp_proton.bridge.looking import Seen, look
+from mcp_proton.bridge.occurrences import FIXED, HOMES, PLACES, Occurrence, Occurrences
+from mcp_proton.bridge.outcomes import Outcomes
+from mcp_proton.domain.errors import MailError, NotFound, Unsupported
+from mcp_proton.domain.mail import Role
+from mcp_proton.domain.outcome import Fate
+from mcp_proton.domain.ports import Home
+from mcp_proton.imap import commands
+from mcp_proton.imap.filing import already_there, failed, refused
+from mcp_proton.imap.flagging import not_attempted
+from mcp_proton.imap.groups import Group, grouped
+from mcp_proton.imap.mailboxes import wire_name
+from mcp_proton.imap.messages import gone
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+
+    from mcp_proton.domain.handles import Handle
+    from mcp_proton.domain.mail import Mailbox
+    from mcp_proton.imap.box import Box
+    from mcp_proton.imap.homes import Homes
+    from mcp_proton.imap.pool import Pool
+
+VIEWS = frozenset({Role.LABEL, Role.STARRED, Role.ALL})
+WRONG_KIND = "received mail belongs in INBOX, sent mail in Sent, drafts in Drafts; Bridge would lose its place"
+
+
+class Filing:
+    """`guarded`: a star keeps what is moved to Trash from being deleted in the moment nothing else closes."""
+
+    def __init__(
+        self,
+        pool: Callable[[], Pool],
+        resolve: Callable[[Handle], Awaitable[Mailbox]],
+        homes: Homes,
+        occurrences: Occurrences,
+        *,
+        guarded: bool = False,
+    ) -> None:
+        self._pool, self._resolve, self._homes, self._occurrences = pool, resolve, homes, occurrences
+        self._outcomes = Outcomes(occurrences)
+        self._guard = Guard(guarded)
+
+    async def move(self, handles: Sequence[Handle], to: Mailbox | Home) -> list[Fate]:
+        """Into a place, or where the kind of each belongs."""
+        check_place(to)
+        groups, wrong = await grouped(handles, self._resolve)
+        fates = {handle: Fate.of_error(handle, error) for handle, error in wrong.items()}
+        for group in groups:
+            try:
+                fates |= await self._group(group, to)
+            except MailError as error:
+                fates |= failed(group.without(uid for uid in group.uids if group.handle(uid) in fates), error)
+        return [fates[handle] for handle in handles]
+
+    async def _group(self, group: Group, to: Mailbox | Home) -> dict[Handle, Fate]:
+        role = group.mailbox.role
+        if role in PLACES:
+            return await self.from_place(group, to)
+        if role in VIEWS:
+            return await self._from_view(group, to)
+        return refused(group, f"mail is not moved out of a mailbox of the role `{role.value}`")
+
+    # --- from the message's own place ----------------------------------------------------------------------------
+
+    async def from_place(self, group: Group, to: Mailbox | Home) -> dict[Handle, Fate]:
+        """A whole group, page by page; after a page that failed nothing more is sent."""
+        if group.mailbox.role in HOMES and (isinstance(to, Home) or to.id == group.mailbox.id):
+            return already_there(group)
+        if group.mailbox.role in HOMES and not isinstance(to, Home) and to.role in HOMES:
+            return refused(group, WRONG_KIND)
+        if not isinstance(to, Home) and to.id == group.mailbox.id:
+            return already_there(group)
+        fates: dict[Handle, Fate] = {}
+        pages = list(group.pages(sending.PAGE))
+        async with self._pool().writing(wire_name(group.mailbox), uidvalidity=group.uidvalidity) as box:
+            for number, page in enumerate(pages):
+                some, over = await self._page(box, page, to)
+                fates |= some
+                if over:
+                    for rest in pages[number + 1 :]:
+                        fates |= failed(rest, not_attempted())
+                    break
+        return fates
+
+    async def _page(self, box: Box, page: Group, to: Mailbox | Home) -> tuple[dict[Handle, Fate], bool]:
+        seen = await look(box, page.uids, self._homes.own)
+        fates = failed(page.without(seen), gone())
+        for target, part in await self._targets(page.without(set(page.uids) - set(seen)), to, seen):
+            answer = await self._guard.move(box, part, target, seen)
+            fates |= await self._outcomes.of(part, answer, target, seen, commands.Move)
+            fates |= self._guard.owed(part, target, seen, fates)
+            fates |= _elsewhere(part, to, target, fates)
+            if sending.ends_it(answer):
+                left = [handle for handle in page.handles() if handle not in fates]
+                return fates | {handle: Fate.of_error(handle, not_attempted()) for handle in left}, True
+        return fates, False
+
+    async def _targets(self, group: Group, to: Mailbox | Home, seen: Mapping[int, Seen]) -> list[tuple[Mailbox, Group]]:
+        """A home is never named wrongly: there a message of another kind would only leave its place."""
+        if not isinstance(to, Home) and to.role in FIXED:
+            return [(to, group)] if group.uids else []
+        return await self._homes.split(group, {uid: seen[uid].kind for uid in group.uids})
+
+    # --- from a label, Starred or All Mail ------------------------------------------------------------------------
+
+    async def _from_view(self, group: Group, to: Mailbox | Home) -> dict[Handle, Fate]:
+        async with self._pool().reading(wire_name(group.mailbox), uidvalidity=group.uidvalidity) as box:
+            seen = await look(box, group.uids, self._homes.own)
+        fates = failed(group.without(seen), gone())
+        first = [] if isinstance(to, Home) else [to]
+        found = await self._occurrences.places([one.mark for one in seen.values()], first=first)
+        traced: dict[tuple[str, int], tuple[Mailbox, list[int]]] = {}
+        asked: dict[Handle, Handle] = {}
+        for uid, one in seen.items():
+            place = None if one.mark is None else found.get(one.mark)
+            handle = group.handle(uid)
+            if place is None:
+                fates[handle] = Fate.of_error(handle, orphaned())
+            elif _is_in(place, to):
+                fates[handle] = replace(Fate.skipped(handle, "already_there", "it is there already"), now=place.handle)
+            else:
+                asked[handle] = place.handle
+                traced.setdefault((place.mailbox.tag, place.uidvalidity), (place.mailbox, []))[1].append(place.uid)
+        moved: dict[Handle, Fate] = {}
+        for (_, uidvalidity), (mailbox, uids) in traced.items():
+            moved |= await self._traced(Group(mailbox, uidvalidity, tuple(dict.fromkeys(uids))), to)
+        return fates | {handle: replace(moved[place], handle=handle) for handle, place in asked.items()}
+
+    async def _traced(self, group: Group, to: Mailbox | Home) -> dict[Handle, Fate]:
+        try:
+            return await self.from_place(group, to)
+        except MailError as error:
+            return failed(group, error)
+
+
+def check_place(to: Mailbox | Home) -> None:
+    """Raise `Unsupported`, with what to do instead, for a destination that is no place."""
+    if isinstance(to, Home) or to.role in PLACES:
+        return
+    instead = {
+        Role.LABEL: "add the label with `labels_apply`; its place stays as it is",
+        Role.STARRED: "star it; a move to Starred takes a message out of its place",
+        Role.ALL: "everything is in All Mail already",
+        Role.NODE: "choose a folder in it",
+    }
+    raise Unsupported(
+        f"a mailbox of the role `{to.role.value}` is no place to move mail to",
+        code="unsupported_semantics",
+        next=f"nothing was done; {instead.get(to.role, 'choose INBOX, Archive, Trash or a folder')}",
+    )
+
+
+def orphaned() -> NotFound:
+    """The error for a message that no place shows."""
+    return NotFound("this message is in no mailbox any more, only in All Mail", code="orphaned", next="restore it")
+
+
+def _is_in(place: Occurrence, to: Mailbox | Home) -> bool:
+    return place.mailbox.role in HOMES if isinstance(to, Home) else place.mailbox.id == to.id
+
+
+def _elsewhere(part: Group, to: Mailbox | Home, target: Mailbox, fates: Mapping[Handle, Fate]) -> dict[Handle, Fate]:
+    """Say so where mail went to the home of its kind instead of the home named."""
+    if isinstance(to, Home) or target.id == to.id:
+        return {}
+    why = f"mail of its kind belongs in {target.path}, so it is there"
+    done: Iterable[Handle] = (handle for handle in part.handles() if fates[handle].now is not None)
+    return {handle: replace(fates[handle], why=why) for handle in done if fates[handle].why is None}

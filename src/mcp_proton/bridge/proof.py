@@ -1,0 +1,187 @@
+"""From the answer to the account: what an earlier change came to, seen after the events that bring Bridge up to date.
+
+Events come within 20 to 40 seconds. What is seen in its destination later than that is there; what is seen nowhere is
+looked for in every place, in All Mail last, before anybody is told that it is orphaned or lost.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from mcp_proton.bridge.guarding import OWED
+from mcp_proton.bridge.looking import MARKS
+from mcp_proton.bridge.occurrences import HOMES, Occurrence, Occurrences
+from mcp_proton.domain.errors import NotFound, Stale
+from mcp_proton.domain.mail import Role
+from mcp_proton.domain.outcome import Ending, Fate, Proof
+from mcp_proton.domain.ports import FlagChange, Home
+from mcp_proton.imap.groups import grouped
+from mcp_proton.imap.mailboxes import wire_name
+from mcp_proton.imap.proving import NOT_DONE, mark_of
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+    from mcp_proton.domain.handles import Handle
+    from mcp_proton.domain.mail import Mailbox
+    from mcp_proton.imap.marks import Mark
+    from mcp_proton.imap.pool import Pool
+
+EVENT = 45.0
+"""seconds after which the next event has come"""
+MISMATCH = 90.0
+"""seconds before a message that is not where it should be is called orphaned or lost: an effect may take two events"""
+
+
+class Proving:
+    """`unstar` pays what the guard of Trash owes."""
+
+    def __init__(
+        self,
+        pool: Callable[[], Pool],
+        resolve: Callable[[Handle], Awaitable[Mailbox]],
+        occurrences: Occurrences,
+        unstar: Callable[[Sequence[Handle], FlagChange], Awaitable[Sequence[Fate]]],
+    ) -> None:
+        self._pool, self._resolve, self._occurrences, self._unstar = pool, resolve, occurrences, unstar
+
+    async def identify(self, handles: Sequence[Handle]) -> dict[Handle, str]:
+        """Size, date and Proton's own id."""
+        return {handle: str(mark) for handle, mark in (await self._marks(handles)).items() if mark is not None}
+
+    async def prove(self, fates: Sequence[Fate], to: Mailbox | Home | None, age: float) -> list[Fate]:
+        """The fates as they are known now."""
+        unsettled = [fate for fate in fates if _unsettled(fate)]
+        if not unsettled:
+            return list(fates)
+        if to is None:
+            proved = await self._removed(unsettled, age)
+        else:
+            proved = await self._placed(unsettled, to, age)
+        proved = await self._paid(proved)
+        return [proved.get(fate.handle, fate) for fate in fates]
+
+    # --- what was to go somewhere ----------------------------------------------------------------------------------
+
+    async def _placed(self, fates: Sequence[Fate], to: Mailbox | Home, age: float) -> dict[Handle, Fate]:
+        named = await self._marks([fate.now for fate in fates if fate.now is not None])
+        arrived = {
+            fate.handle: replace(fate, proof=Proof.SEEN) if age >= EVENT else fate
+            for fate in fates
+            if fate.ending is Ending.DONE and fate.now in named and named[fate.now] == mark_of(fate)
+        }
+        lost = [fate for fate in fates if fate.handle not in arrived]
+        found = await self._looked_for(lost, to)
+        return arrived | {fate.handle: self._placed_fate(fate, _found(found, fate), to, age) for fate in lost}
+
+    async def _looked_for(self, fates: Sequence[Fate], to: Mailbox | Home) -> Mapping[Mark, Occurrence]:
+        marks = [mark_of(fate) for fate in fates]
+        if not isinstance(to, Home) and to.role is Role.LABEL:
+            return await self._occurrences.within(to, marks)
+        return await self._occurrences.anywhere(marks, first=[] if isinstance(to, Home) else [to])
+
+    def _placed_fate(self, fate: Fate, place: Occurrence | None, to: Mailbox | Home, age: float) -> Fate:
+        if mark_of(fate) is None or age < EVENT:
+            return fate
+        is_label = not isinstance(to, Home) and to.role is Role.LABEL
+        if place is None:
+            return _not_done(fate) if is_label else self._missing(fate, age)
+        if is_label or _is_meant(place, to):
+            return _seen(fate, place.handle)
+        if place.mailbox.role is Role.ALL:
+            return replace(fate, proof=Proof.ORPHANED, now=place.handle) if age >= MISMATCH else fate
+        if place.handle == fate.handle or place.mailbox.tag == fate.handle.tag:
+            return _not_done(fate)
+        if fate.ending is Ending.DONE:
+            return _seen(fate, place.handle)
+        why = f"it is in {place.mailbox.path} now"
+        return replace(fate, ending=Ending.FAILED, code="moved_meanwhile", why=why, now=place.handle, proof=None)
+
+    def _missing(self, fate: Fate, age: float) -> Fate:
+        return replace(fate, proof=Proof.LOST, now=None) if age >= MISMATCH else fate
+
+    # --- what was to go away ---------------------------------------------------------------------------------------
+
+    async def _removed(self, fates: Sequence[Fate], age: float) -> dict[Handle, Fate]:
+        there = await self._marks([fate.handle for fate in fates])
+        unlabelled = [fate for fate in fates if await self._is_label(fate.handle)]
+        told = {fate.handle: self._still_there(fate, age) for fate in fates if fate.handle in there}
+        told |= {fate.handle: _seen(fate, None) for fate in unlabelled if fate.handle not in there}
+        gone = [fate for fate in fates if fate.handle not in told]
+        found = await self._occurrences.anywhere([mark_of(fate) for fate in gone])
+        return told | {fate.handle: self._destroyed(fate, found, age) for fate in gone}
+
+    def _still_there(self, fate: Fate, age: float) -> Fate:
+        return _not_done(fate) if age >= EVENT else fate
+
+    def _destroyed(self, fate: Fate, found: Mapping[Mark, Occurrence], age: float) -> Fate:
+        """Gone from All Mail is gone. In All Mail alone, after the events: a label holds it, or the deletion failed."""
+        mark = mark_of(fate)
+        if mark is None:
+            return fate
+        place = found.get(mark)
+        if place is None:
+            return _seen(fate, None)
+        if age < EVENT or (place.mailbox.role is Role.ALL and age < MISMATCH):
+            return fate
+        if place.mailbox.role is Role.ALL:
+            why = "it left the mailbox but was not deleted: a label or a star holds it, or Proton refused"
+            return replace(fate, ending=Ending.FAILED, code="survived", why=why, now=place.handle, proof=Proof.ORPHANED)
+        return replace(_not_done(fate), now=place.handle)
+
+    async def _is_label(self, handle: Handle) -> bool:
+        try:
+            return (await self._resolve(handle)).role is Role.LABEL
+        except Stale:
+            return False
+
+    # --- parts -------------------------------------------------------------------------------------------------------
+
+    async def _marks(self, handles: Sequence[Handle]) -> dict[Handle, Mark | None]:
+        groups, _ = await grouped(handles, self._resolve)
+        found: dict[Handle, Mark | None] = {}
+        for group in groups:
+            try:
+                async with self._pool().writing(wire_name(group.mailbox), uidvalidity=group.uidvalidity) as box:
+                    marks = await MARKS.read(box, group.uids)
+            except (Stale, NotFound):
+                continue
+            found |= {group.handle(uid): mark for uid, mark in marks.items()}
+        return found
+
+    async def _paid(self, proved: dict[Handle, Fate]) -> dict[Handle, Fate]:
+        """Take our star off what has arrived, or never left."""
+        owing = {handle: fate for handle, fate in proved.items() if fate.code == OWED and fate.proof is Proof.SEEN}
+        starred = {fate.now: handle for handle, fate in owing.items() if fate.now is not None}
+        if not starred:
+            return proved
+        fates = await self._unstar(list(starred), FlagChange(remove=frozenset({"flagged"})))
+        paid = {starred[fate.handle] for fate in fates if fate.ending is Ending.DONE}
+        return proved | {handle: replace(owing[handle], code=None) for handle in paid}
+
+
+def _found(found: Mapping[Mark, Occurrence], fate: Fate) -> Occurrence | None:
+    mark = mark_of(fate)
+    return None if mark is None else found.get(mark)
+
+
+def _unsettled(fate: Fate) -> bool:
+    if fate.ending is Ending.DONE:
+        return fate.proof not in {None, Proof.SEEN} or fate.code == OWED
+    return fate.ending is Ending.UNCERTAIN
+
+
+def _is_meant(place: Occurrence, to: Mailbox | Home) -> bool:
+    if isinstance(to, Home) or to.role in HOMES:
+        return place.mailbox.role in HOMES
+    return place.mailbox.id == to.id
+
+
+def _seen(fate: Fate, now: Handle | None) -> Fate:
+    code = fate.code if fate.code == OWED else None
+    return replace(fate, ending=Ending.DONE, code=code, why=None, now=now, proof=Proof.SEEN)
+
+
+def _not_done(fate: Fate) -> Fate:
+    return replace(fate, ending=Ending.FAILED, code="not_done", why=NOT_DONE, now=None, proof=None)

@@ -1,0 +1,101 @@
+"""Flags of named messages, added and removed; never replaced (Bridge changes flags that are not named, and hides it)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcp_proton.domain.errors import MailError, Unavailable, Unsupported
+from mcp_proton.domain.outcome import Fate
+from mcp_proton.imap import commands, flags
+from mcp_proton.imap.groups import grouped
+from mcp_proton.imap.mailboxes import wire_name
+from mcp_proton.imap.messages import gone
+from mcp_proton.imap.uids import UidSet
+from mcp_proton.imap.writer import Atom
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from mcp_proton.domain.handles import Handle
+    from mcp_proton.domain.mail import Mailbox
+    from mcp_proton.domain.ports import FlagChange
+    from mcp_proton.imap.box import Box
+    from mcp_proton.imap.groups import Group
+    from mcp_proton.imap.pool import Pool
+
+
+class Flagging:
+    """Marks the messages that handles name. `page` is how many at most in one command; None: as a line has room for."""
+
+    def __init__(
+        self, pool: Callable[[], Pool], resolve: Callable[[Handle], Awaitable[Mailbox]], *, page: int | None = None
+    ) -> None:
+        self._pool, self._resolve, self._page = pool, resolve, page
+
+    async def set_flags(self, handles: Sequence[Handle], change: FlagChange) -> list[Fate]:
+        """Add and remove flags; one fate a handle, in the order asked."""
+        groups, wrong = await grouped(handles, self._resolve)
+        fates = {handle: Fate.of_error(handle, error) for handle, error in wrong.items()}
+        for group in groups:
+            try:
+                async with self._pool().writing(wire_name(group.mailbox), uidvalidity=group.uidvalidity) as box:
+                    outcomes = await self._mark(box, group, change)
+            except MailError as error:
+                outcomes = dict.fromkeys(group.uids, error)
+            for uid, failed in outcomes.items():
+                handle = group.handle(uid)
+                fates[handle] = Fate.done(handle) if failed is None else Fate.of_error(handle, failed)
+        return [fates[handle] for handle in handles]
+
+    async def _mark(self, box: Box, group: Group, change: FlagChange) -> dict[int, MailError | None]:
+        """Store a change; for each UID why it was not done, or None."""
+        lost = sorted(
+            flag for flag in change.add | change.remove if not flags.is_permitted(flag, box.permanent_flags or None)
+        )
+        if lost:
+            refusal = Unsupported(f"this mailbox does not keep the flag `{lost[0]}`", code="flag_not_kept")
+            return dict.fromkeys(group.uids, refusal)
+        there = await existing(box, UidSet.of(group.uids))
+        outcomes: dict[int, MailError | None] = {uid: None if uid in there else gone() for uid in group.uids}
+        await self._store(box, sorted(there), change, outcomes)
+        return outcomes
+
+    async def _store(
+        self, box: Box, uids: Sequence[int], change: FlagChange, outcomes: dict[int, MailError | None]
+    ) -> None:
+        size = self._page or max(len(uids), 1)
+        parts = [part for at in range(0, len(uids), size) for part in UidSet.of(uids[at : at + size]).split()]
+        for words, add in ((change.add, True), (change.remove, False)):
+            if not words:
+                continue
+            spelled = sorted(flags.theirs(word) for word in words)
+            # A refused part does not hold the others back, except on Bridge, where a refusal may take most of a minute.
+            portion = 1 if self._page else len(parts)
+            for at in range(0, len(parts), max(portion, 1)):
+                some = parts[at : at + portion]
+                results = await box.attempt([commands.Store(part, spelled, add=add) for part in some])
+                for part, result in zip(some, results, strict=True):
+                    if isinstance(result, MailError):
+                        outcomes |= dict.fromkeys(part, result)
+                if self._page and any(isinstance(result, MailError) for result in results):
+                    rest = [uid for part in parts[at + portion :] for uid in part]
+                    outcomes |= dict.fromkeys(rest, not_attempted())
+                    return
+
+
+async def existing(box: Box, uids: UidSet) -> set[int]:
+    """Which of these UIDs the mailbox has. Raises `Rebuilt` when it turns out that they are void."""
+    there: set[int] = set()
+    for answer in await box.pipeline([box.searching(Atom("UID"), part) for part in uids.split()]):
+        if isinstance(answer, MailError):
+            raise answer
+        there.update(answer)
+    there &= set(uids)
+    if len(there) < len(uids):
+        await box.look_again()
+    return there
+
+
+def not_attempted() -> Unavailable:
+    """The fate of what comes after a failure: it was not sent."""
+    return Unavailable("not attempted, since the messages before it could not be changed", code="not_attempted")

@@ -1,0 +1,152 @@
+"""Batch: many messages, a chunk at a time, so that nothing is lost, doubled or unexplained.
+
+    the intent and the fates before it, durable → act → the next
+
+A chunk is never sent twice. What is interrupted in the middle of one is uncertain until it was looked at; what was not begun
+is left. Memory does not grow with what was done.
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import anyio
+
+from mcp_proton.domain.context import Act
+from mcp_proton.domain.effects import DESTRUCTIVE
+from mcp_proton.domain.errors import MailError, NotSynced
+from mcp_proton.domain.handles import Handle
+from mcp_proton.domain.lease import Lease
+from mcp_proton.domain.outcome import Ending, Fate, Record, Tally
+
+if TYPE_CHECKING:
+    from .call import Call
+
+_log = logging.getLogger(__name__)
+
+CHUNK = 100
+"""Messages a step: below the 150 that Proton's API takes at once, so that no step is done by half."""
+_UNKNOWN, _WHY_UNKNOWN = "outcome_unknown", "it was begun, and the answer is not known"
+
+
+class Stopped(MailError):
+    """Somebody asked it to stop."""
+
+    status = "cancelled"
+    code = "cancelled"
+
+
+class PutOffError(Exception):
+    """This process ends: a background operation stays as it is, for the next process to go on with."""
+
+
+class Batch:
+    """The messages of one record. One that was begun before is gone on with, not begun anew."""
+
+    def __init__(self, call: Call, record: Record, act: Act, *, provable: bool) -> None:
+        self._call = call
+        self._record = record
+        self._act = act
+        self._provable = provable
+        self._begun = record.begun
+        self._unwritten: Sequence[Fate] = ()
+
+    async def run(self, handles: Sequence[Handle], what: str) -> Tally:
+        """Act on all of them; return how they ended."""
+        ordered = in_order(handles)
+        tally = Tally(total=len(ordered))
+        for ending, count in self._record.counts.items():
+            tally.counts[Ending(ending)] = count
+        await self._in_sync(ordered[self._begun :])
+        try:
+            for chunk in _chunks(ordered[self._begun :]):
+                hindrance = await self._step(chunk, tally)
+                if hindrance is not None:
+                    tally.stop(hindrance.code, hindrance.message, ordered[self._begun :])
+                    break
+                await self._call.progress(self._begun, len(ordered), what)
+        finally:
+            await self._write()
+        return tally
+
+    async def _in_sync(self, handles: Sequence[Handle]) -> None:
+        """Raise `NotSynced` before many messages, or any for good, are changed by a view that is not settled (N-9)."""
+        if len(handles) <= CHUNK and not self._record.effects & DESTRUCTIVE:
+            return
+        for account in sorted({handle.account for handle in handles}):
+            if (await self._call.backend(account).health()).syncing:
+                raise NotSynced("the server's own view of this account is not settled yet; nothing was changed")
+
+    async def _step(self, chunk: Sequence[Handle], tally: Tally) -> MailError | None:
+        """Do one chunk, or return what stands in the way of this and the rest. Raised where nothing was done yet."""
+        if self._record.background and self._call.door.closing:
+            raise PutOffError
+        first = self._begun == 0
+        hindrance: MailError | None = None
+        try:
+            await self._call.still_allowed()
+            async with self._call.world.leases.hold(chunk[0].account) as lease:
+                with anyio.CancelScope(shield=True):  # cancelling takes effect between chunks, never inside of one
+                    hindrance = await self._locked(chunk, tally, lease)
+        except MailError as error:
+            if first:
+                raise
+            return error
+        return hindrance
+
+    async def _locked(self, chunk: Sequence[Handle], tally: Tally, lease: Lease) -> MailError | None:
+        backend = self._call.backend(chunk[0].account)
+        box = await self._call.mailbox_of(chunk[0])
+        known = await backend.identify(chunk) if self._provable else {}
+        unknown = [Fate(one, Ending.UNCERTAIN, _UNKNOWN, _WHY_UNKNOWN, identity=known.get(one)) for one in chunk]
+        intents = [fate for fate in unknown if fate.identity is not None]
+        upto = self._begun + len(chunk)
+        await lease.check()
+        if not await self._call.world.journal.begin(self._record.id, upto, self._unwritten, intents):
+            self._unwritten = ()
+            return Stopped("it was asked to stop before this one")
+        self._begun, self._unwritten = upto, unknown
+        try:
+            self._unwritten = _complete(unknown, await self._act(backend, box, chunk))
+        except MailError as error:
+            self._unwritten = _complete(unknown, [Fate.of_error(one, error) for one in chunk])
+            if error.status != "unsure":
+                raise
+        finally:
+            tally.add(self._unwritten)
+        return None
+
+    async def _write(self) -> None:
+        """Write the last fates. Where the store takes nothing more, they are found out by looking, later."""
+        with anyio.CancelScope(shield=True):
+            try:
+                await self._call.world.journal.note(self._record.id, self._unwritten)
+            except MailError as error:
+                _log.warning("how %d items ended could not be written: %s", len(self._unwritten), error.message)
+
+
+def in_order(handles: Sequence[Handle]) -> list[Handle]:
+    """Return each once, mailbox by mailbox: the order in which they are acted upon, whoever goes on with it."""
+    return sorted(dict.fromkeys(handles), key=lambda one: (one.account, one.tag))
+
+
+def _chunks(ordered: Sequence[Handle]) -> Iterator[Sequence[Handle]]:
+    for _, group in itertools.groupby(ordered, key=lambda one: (one.account, one.tag)):
+        waiting = list(group)
+        for start in range(0, len(waiting), CHUNK):
+            yield waiting[start : start + CHUNK]
+
+
+def _complete(unknown: Sequence[Fate], told: Sequence[Fate]) -> list[Fate]:
+    """Return a fate for every message asked for; one that a backend says nothing about is uncertain."""
+    by_handle: Mapping[Handle, Fate] = {fate.handle: fate for fate in told}
+    return [_identified(by_handle.get(fate.handle, fate), fate.identity) for fate in unknown]
+
+
+def _identified(fate: Fate, identity: str | None) -> Fate:
+    if fate.identity is not None or identity is None:
+        return fate
+    return Fate(fate.handle, fate.ending, fate.code, fate.why, fate.now, fate.proof, identity)

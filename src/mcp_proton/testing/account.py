@@ -1,0 +1,399 @@
+"""`MemoryAccount`: a whole mail account in memory, held to the same contract as the real backends."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from mcp_proton.domain.consequences import Consequence, EffectTable, Evidence
+from mcp_proton.domain.effects import Effect
+from mcp_proton.domain.errors import Conflict, Invalid, NotFound, Stale, Unsupported
+from mcp_proton.domain.handles import Handle
+from mcp_proton.domain.mail import VIEWS, Envelope, Identity, Mailbox, Role, Structure
+from mcp_proton.domain.outcome import Ending, Fate, Proof
+from mcp_proton.domain.ports import (
+    Coverage,
+    Covered,
+    FlagChange,
+    Found,
+    Health,
+    Home,
+    Order,
+    Page,
+    Standing,
+)
+from mcp_proton.domain.query import Query, matches
+from mcp_proton.mime import outline as mime_outline
+from mcp_proton.mime import searching
+from mcp_proton.testing.boxes import (
+    CONSEQUENCES,
+    Box,
+    Mail,
+    Stored,
+    arrived,
+    check_own,
+    check_path,
+    check_place,
+    consequence,
+    envelope_of,
+    handle_of,
+    identity_of,
+    no_source,
+)
+from mcp_proton.testing.clock import EPOCH
+
+
+class MemoryAccount:
+    """A whole mail account in memory. `calls` names every method that was used, so that a test can spy on it."""
+
+    def __init__(self, name: str = "memory") -> None:
+        self.name = name
+        self.calls: list[str] = []
+        self.boxes: dict[str, Box] = {}
+        for path, role in (
+            ("INBOX", Role.INBOX),
+            ("Sent", Role.SENT),
+            ("Drafts", Role.DRAFTS),
+            ("Trash", Role.TRASH),
+            ("Spam", Role.SPAM),
+            ("Archive", Role.ARCHIVE),
+        ):
+            self.add_mailbox(path, role)
+
+    def add_mailbox(self, path: str, role: Role = Role.FOLDER) -> Mailbox:
+        """Make a mailbox."""
+        box = Mailbox(self.name, path, path, role)
+        self.boxes[path] = Box(box)
+        return box
+
+    def add(self, path: str, raw: bytes, *, received: datetime = EPOCH, flags: frozenset[str] = frozenset()) -> Handle:
+        """Put a message into a mailbox and return its handle."""
+        return self._put(self.boxes[path], Mail(raw, received, flags))
+
+    def rebuild(self, path: str) -> None:
+        """Give a mailbox a new generation, as a UIDVALIDITY change does: all handles into it go stale."""
+        self.boxes[path].generation += 1
+
+    def features(self) -> Mapping[str, Standing]:
+        """All there is."""
+        return dict.fromkeys(("search", "flags", "move", "copy", "labels", "exact_removal"), Standing.AVAILABLE)
+
+    def consequences(self) -> EffectTable:
+        """Filing organises, whatever the roles; deleting deletes."""
+        removing = [(Role.FOLDER, Effect.DELETE_FOLDER), (Role.LABEL, Effect.DELETE_LABEL)]
+        rows = [consequence(*row) for row in CONSEQUENCES]
+        rows += [
+            Consequence("remove", role, None, frozenset({effect}), "deleted", Evidence.STANDARD)
+            for role, effect in removing
+        ]
+        return EffectTable(rows)
+
+    async def health(self) -> Health:
+        """Always well."""
+        self.calls.append("health")
+        return Health(connected=True, server="memory", syncing=False)
+
+    async def mailboxes(self, *, counts: bool = False, fresh: bool = False) -> Sequence[Mailbox]:
+        """Return all mailboxes; counts cost nothing here."""
+        self.calls.append("mailboxes")
+        return [
+            replace(
+                box.mailbox,
+                total=len(box.mail),
+                unread=sum("seen" not in stored.mail.flags for stored in box.mail.values()),
+            )
+            for box in self.boxes.values()
+        ]
+
+    async def search(self, scope: Sequence[Mailbox], query: Query, page: Page) -> Found:
+        """Match decoded text of every message in the scope; always complete."""
+        self.calls.append("search")
+        hits: list[tuple[datetime, Handle, Envelope]] = []
+        for mailbox in scope:
+            box = self._box(mailbox.path)
+            for stored in box.mail.values():
+                envelope = envelope_of(box, stored)
+                if matches(query, searching.candidate(stored.mail.raw, envelope)):
+                    hits.append((stored.mail.received, envelope.handle, envelope))
+        hits.sort(key=lambda hit: (hit[0], str(hit[1])), reverse=page.order is Order.NEWEST)
+        start = _position(hits, page, scope, self.boxes)
+        rows = [envelope for _, _, envelope in hits[start : start + page.limit]]
+        more = start + page.limit < len(hits)
+        covered = tuple(
+            Covered(one.path, len(self.boxes[one.path].mail), len(self.boxes[one.path].mail)) for one in scope
+        )
+        coverage = Coverage(
+            complete=True, order=f"{page.order} first, by date received", mailboxes=covered, by_us=("all",)
+        )
+        after = f"{_generations(scope, self.boxes)}~{rows[-1].handle}" if more else None
+        return Found(rows, coverage, after)
+
+    async def envelopes(self, handles: Sequence[Handle]) -> Sequence[Envelope]:
+        """Return envelopes of what is still there."""
+        self.calls.append("envelopes")
+        found = []
+        for handle in handles:
+            try:
+                found.append(envelope_of(*self._find(handle)))
+            except Stale:
+                continue
+        return found
+
+    async def structure(self, handle: Handle) -> Structure:
+        """Return the outline."""
+        self.calls.append("structure")
+        box, stored = self._find(handle)
+        return Structure(envelope_of(box, stored), mime_outline.outline(stored.mail.raw).root)
+
+    async def fetch(
+        self, handle: Handle, part: str = "", *, start: int = 0, limit: int | None = None
+    ) -> AsyncIterator[bytes]:
+        """Yield the octets of a section in one chunk."""
+        self.calls.append("fetch")
+        octets = mime_outline.section(self._find(handle)[1].mail.raw, part)
+        if octets is None:
+            raise NotFound("there is no such part", code="no_such_part")
+        yield octets[start : None if limit is None else start + limit]
+
+    async def headers(self, handles: Sequence[Handle]) -> Mapping[Handle, bytes]:
+        """Return the header blocks of what is still there."""
+        self.calls.append("headers")
+        found = {}
+        for handle in handles:
+            try:
+                found[handle] = mime_outline.section(self._find(handle)[1].mail.raw, "HEADER") or b""
+            except Stale:
+                continue
+        return found
+
+    async def set_flags(self, handles: Sequence[Handle], change: FlagChange) -> Sequence[Fate]:
+        """Change flags, one fate a handle."""
+        self.calls.append("set_flags")
+
+        def mark(handle: Handle, box: Box, stored: Stored) -> Fate:
+            stored.mail.flags = (stored.mail.flags | change.add) - change.remove
+            return Fate.done(handle)
+
+        return self._each(handles, mark)
+
+    async def identify(self, handles: Sequence[Handle]) -> Mapping[Handle, str]:
+        """A digest of the octets."""
+        self.calls.append("identify")
+        found = {}
+        for handle in handles:
+            try:
+                found[handle] = identity_of(self._find(handle)[1])
+            except Stale:
+                continue
+        return found
+
+    async def move(self, handles: Sequence[Handle], to: Mailbox | Home) -> Sequence[Fate]:
+        """From one box into another."""
+        self.calls.append("move")
+        check_place(to)
+
+        def take(handle: Handle, box: Box, stored: Stored) -> Fate:
+            target = self._target(to, stored)
+            if box.mailbox.role in VIEWS:
+                return Fate.of_error(handle, no_source())
+            if target is box:
+                return Fate.skipped(handle, "already_there", "it is there already")
+            del box.mail[stored.uid]
+            return arrived(handle, self._put(target, stored.mail), stored)
+
+        return self._each(handles, take)
+
+    async def copy(self, handles: Sequence[Handle], to: Mailbox) -> Sequence[Fate]:
+        """A second message with the same octets."""
+        self.calls.append("copy")
+        check_place(to)
+        return self._each(
+            handles,
+            lambda handle, _, stored: arrived(handle, self._put(self._box(to.path), replace(stored.mail)), stored),
+        )
+
+    async def reattach(self, handles: Sequence[Handle], to: Mailbox | Home) -> Sequence[Fate]:
+        """No orphans here."""
+        self.calls.append("reattach")
+        raise Unsupported("there are no messages without a mailbox here")
+
+    async def label(self, handles: Sequence[Handle], to: Mailbox) -> Sequence[Fate]:
+        """The same message in the label's box too."""
+        self.calls.append("label")
+        if to.role is not Role.LABEL:
+            raise Unsupported("this mailbox is no label", code="unsupported_semantics")
+
+        def add(handle: Handle, box: Box, stored: Stored) -> Fate:
+            target = self._box(to.path)
+            there = next((one for one in target.mail.values() if one.mail is stored.mail), None)
+            if there is not None:
+                told = Fate.skipped(handle, "already_there", "it has the label already")
+                return told if target is box else replace(told, now=handle_of(target, there))
+            return arrived(handle, self._put(target, stored.mail), stored)
+
+        return self._each(handles, add)
+
+    async def unlabel(self, handles: Sequence[Handle]) -> Sequence[Fate]:
+        """Out of the label's box only."""
+        self.calls.append("unlabel")
+
+        def take(handle: Handle, box: Box, stored: Stored) -> Fate:
+            if box.mailbox.role is not Role.LABEL:
+                return Fate.of_error(handle, no_source())
+            del box.mail[stored.uid]
+            return Fate.done(handle, proof=Proof.SEEN, identity=identity_of(stored))
+
+        return self._each(handles, take)
+
+    async def destroy(self, handles: Sequence[Handle]) -> Sequence[Fate]:
+        """For good, unless a label holds it."""
+        self.calls.append("destroy")
+
+        def take(handle: Handle, box: Box, stored: Stored) -> Fate:
+            if box.mailbox.role in VIEWS:
+                return Fate.of_error(handle, no_source())
+            labels = [one for one in self.boxes.values() if one.mailbox.role is Role.LABEL]
+            held = [one.mailbox.path for one in labels if any(it.mail is stored.mail for it in one.mail.values())]
+            if held:
+                return Fate.of_error(handle, Conflict(f"it is held by {' and '.join(held)}", code="held"))
+            del box.mail[stored.uid]
+            return Fate.done(handle, proof=Proof.SEEN, identity=identity_of(stored))
+
+        return self._each(handles, take)
+
+    async def prove(self, fates: Sequence[Fate], to: Mailbox | Home | None, age: float) -> Sequence[Fate]:
+        """Look it up: nothing here lags behind."""
+        self.calls.append("prove")
+        return [self._proved(fate, to) for fate in fates]
+
+    async def create(self, path: str, role: Role) -> Mailbox:
+        """Make a box."""
+        self.calls.append("create")
+        if role not in {Role.FOLDER, Role.LABEL}:
+            raise Unsupported("a mailbox of this role cannot be made here")
+        check_path(path)
+        if path in self.boxes:
+            raise Conflict("a mailbox of that path exists already", code="name_taken")
+        parents = path.split("/")[:-1]
+        for depth in range(1, len(parents) + 1):
+            if (parent := "/".join(parents[:depth])) not in self.boxes:
+                self.add_mailbox(parent, role)
+        return self.add_mailbox(path, role)
+
+    async def rename(self, box: Mailbox, path: str) -> Mailbox:
+        """Give a box and those below it another path."""
+        self.calls.append("rename")
+        check_own(box)
+        check_path(path)
+        if path == box.path or path.startswith(f"{box.path}/"):
+            raise Invalid("a mailbox cannot be moved into itself", code="invalid_path")
+        if path in self.boxes:
+            raise Conflict("a mailbox of that path exists already", code="name_taken")
+        for old in [one for one in self.boxes if one == box.path or one.startswith(f"{box.path}/")]:
+            moved, new = self.boxes.pop(old), path + old[len(box.path) :]
+            moved.mailbox = replace(moved.mailbox, id=new, path=new)
+            self.boxes[new] = moved
+        return self.boxes[path].mailbox
+
+    async def remove(self, box: Mailbox) -> None:
+        """Delete a label, or an empty folder."""
+        self.calls.append("remove")
+        check_own(box)
+        held = self._box(box.path).mail if box.role is Role.FOLDER else {}
+        if held or any(one.startswith(f"{box.path}/") for one in self.boxes):
+            raise Conflict("this folder is not empty", code="not_empty")
+        del self.boxes[box.path]
+
+    async def subscribe(self, box: Mailbox, *, on: bool) -> None:
+        """Remembered."""
+        self.calls.append("subscribe")
+        kept = self._box(box.path)
+        kept.mailbox = replace(kept.mailbox, subscribed=on)
+
+    async def identities(self) -> Sequence[Identity]:
+        """One made-up address."""
+        return [Identity(f"{self.name}@example.org", self.name.title())]
+
+    async def aclose(self) -> None:
+        """Nothing to close."""
+        self.calls.append("aclose")
+
+    def _box(self, path: str) -> Box:
+        if path not in self.boxes:
+            raise NotFound("there is no such mailbox")
+        return self.boxes[path]
+
+    def _proved(self, fate: Fate, to: Mailbox | Home | None) -> Fate:
+        try:
+            here = self._find(fate.handle)[1]
+        except Stale:
+            here = None
+        if here is not None:
+            gone = Fate(fate.handle, Ending.FAILED, "not_done", "it is still where it was", identity=fate.identity)
+            return fate if fate.ending is Ending.DONE else gone
+        if to is None:
+            return replace(fate, ending=Ending.DONE, code=None, why=None, proof=Proof.SEEN)
+        for box in self.boxes.values():
+            for stored in box.mail.values():
+                if fate.identity is not None and identity_of(stored) == fate.identity and box.mailbox.role not in VIEWS:
+                    now = handle_of(box, stored)
+                    return replace(fate, ending=Ending.DONE, code=None, why=None, now=now, proof=Proof.SEEN)
+        return replace(fate, proof=Proof.LOST)
+
+    def _put(self, box: Box, mail: Mail) -> Handle:
+        stored = Stored(box.next_uid, mail)
+        box.mail[stored.uid] = stored
+        box.next_uid += 1
+        return handle_of(box, stored)
+
+    def _each(self, handles: Sequence[Handle], change: Callable[[Handle, Box, Stored], Fate]) -> list[Fate]:
+        fates: dict[Handle, Fate] = {}
+        for handle in dict.fromkeys(handles):
+            try:
+                fates[handle] = change(handle, *self._find(handle))
+            except (Stale, Invalid) as error:
+                fates[handle] = Fate.of_error(handle, error)
+        return [fates[handle] for handle in handles]
+
+    def _target(self, to: Mailbox | Home, stored: Stored) -> Box:
+        if not isinstance(to, Home):
+            return self._box(to.path)
+        head = mime_outline.section(stored.mail.raw, "HEADER") or b""
+        if "draft" in stored.mail.flags:
+            return self._box("Drafts")
+        return self._box("Sent" if f"<{self.name}@example.org>".encode() in head.split(b"\nTo:")[0] else "INBOX")
+
+    def _find(self, handle: Handle) -> tuple[Box, Stored]:
+        if handle.account != self.name:
+            raise Invalid("this handle belongs to another account", code="invalid_handle")
+        for box in self.boxes.values():
+            if box.mailbox.tag == handle.tag:
+                generation, _, uid = handle.key.partition("-")
+                if not (generation.isdigit() and uid.isdigit()):
+                    raise Invalid("this is not a handle of this account", code="invalid_handle")
+                stored = box.mail.get(int(uid)) if int(generation) == box.generation else None
+                if stored is None:
+                    raise Stale("this handle no longer points at a message")
+                return box, stored
+        raise Stale("the mailbox this handle names is gone")
+
+
+def _generations(scope: Sequence[Mailbox], boxes: Mapping[str, Box]) -> str:
+    return ".".join(str(boxes[one.path].generation) for one in scope)
+
+
+def _position(
+    hits: Sequence[tuple[datetime, Handle, Envelope]], page: Page, scope: Sequence[Mailbox], boxes: Mapping[str, Box]
+) -> int:
+    if page.continuation is None:
+        return 0
+    generations, _, last = page.continuation.partition("~")
+    if generations != _generations(scope, boxes):
+        raise Stale(
+            "the mailbox was rebuilt since this list began", code="stale_cursor", next="list again from the start"
+        )
+    for place, (_, handle, _) in enumerate(hits):
+        if str(handle) == last:
+            return place + 1
+    raise Stale("the last message of the page before is gone", code="stale_cursor", next="list again from the start")

@@ -1,0 +1,113 @@
+"""What a `MemoryAccount` is made of: messages, their occurrences in boxes, and the rules of changing them."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from mcp_proton.domain.consequences import Consequence, Evidence
+from mcp_proton.domain.effects import Effect
+from mcp_proton.domain.errors import Invalid, Unsupported
+from mcp_proton.domain.handles import Handle
+from mcp_proton.domain.mail import VIEWS, Envelope, Mailbox, Role
+from mcp_proton.domain.outcome import Fate, Proof
+from mcp_proton.domain.ports import Home
+from mcp_proton.mime import headers as mime_headers
+from mcp_proton.mime import outline as mime_outline
+
+
+@dataclass
+class Mail:
+    """A message as such: what all its occurrences share."""
+
+    raw: bytes
+    received: datetime
+    flags: frozenset[str] = frozenset()
+
+
+@dataclass
+class Stored:
+    """An occurrence. Occurrences of one message under a label share its `mail`."""
+
+    uid: int
+    mail: Mail
+
+
+@dataclass
+class Box:
+    """A mailbox and what is in it, by UID."""
+
+    mailbox: Mailbox
+    generation: int = 1
+    next_uid: int = 1
+    mail: dict[int, Stored] = field(default_factory=dict)
+
+
+def handle_of(box: Box, stored: Stored) -> Handle:
+    """The handle of an occurrence."""
+    return Handle(box.mailbox.account, box.mailbox.tag, f"{box.generation}-{stored.uid}")
+
+
+def envelope_of(box: Box, stored: Stored) -> Envelope:
+    """What a list shows of it."""
+    return mime_headers.envelope(
+        mime_outline.section(stored.mail.raw, "HEADER") or b"",
+        handle=handle_of(box, stored),
+        received=stored.mail.received,
+        size=len(stored.mail.raw),
+        flags=stored.mail.flags,
+    )
+
+
+CONSEQUENCES = (
+    ("set_flags", Effect.ORGANIZE, "flags changed"),
+    ("move", Effect.ORGANIZE, "moved"),
+    ("copy", Effect.ORGANIZE, "copied"),
+    ("label", Effect.ORGANIZE, "labelled"),
+    ("unlabel", Effect.ORGANIZE, "the label was taken off"),
+    ("destroy", Effect.DESTROY, "deleted for good"),
+    ("mark_deleted", Effect.DESTROY, "marked, so that any mail program may delete it for good"),
+    ("unmark_deleted", Effect.ORGANIZE, "the mark is taken off"),
+    ("create", Effect.ORGANIZE, "made"),
+    ("rename", Effect.ORGANIZE, "renamed"),
+    ("subscribe", Effect.ORGANIZE, "shown or hidden"),
+)
+
+
+def consequence(verb: str, effect: Effect, result: str) -> Consequence:
+    """One row, whatever the roles."""
+    return Consequence(verb, None, None, frozenset({effect}), result, Evidence.STANDARD)
+
+
+def identity_of(stored: Stored) -> str:
+    """What a message is known again by."""
+    return hashlib.sha256(stored.mail.raw).hexdigest()[:16]
+
+
+def arrived(handle: Handle, now: Handle, stored: Stored) -> Fate:
+    """The fate of what is in another box now."""
+    return Fate.done(handle, now, proof=Proof.SEEN, identity=identity_of(stored))
+
+
+def no_source() -> Unsupported:
+    """The error for a mailbox the verb is not for."""
+    return Unsupported("this is not done in a mailbox of this role", code="unsupported_semantics")
+
+
+def check_place(to: Mailbox | Home) -> None:
+    """Raise `Unsupported` for a destination that is no place."""
+    if not isinstance(to, Home) and (to.role in VIEWS or not to.selectable):
+        raise Unsupported("this mailbox is no place to put mail into", code="unsupported_semantics")
+
+
+def check_path(path: str) -> None:
+    """Raise `Invalid` for a path no mailbox can have."""
+    if not path.isprintable() or any(not one or one != one.strip() for one in path.split("/")):
+        raise Invalid("no mailbox can have this path", code="invalid_path")
+
+
+def check_own(box: Mailbox) -> None:
+    """Raise `Unsupported` for a mailbox that is not the owner's own."""
+    if box.role not in {Role.FOLDER, Role.LABEL}:
+        raise Unsupported("a mailbox of this role stays as it is")
