@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from mcp_proton.domain.effects import Effect
 from mcp_proton.imap import effect_tables
-from mcp_proton.mcp.profiles import Profile, offers
+from mcp_proton.config.tables import Profile
+from mcp_proton.mcp.profiles import offers
 from mcp_proton.policy.presets import TABLE
 from mcp_proton.services import registry
 
@@ -45,9 +46,7 @@ def operations() -> str:
     for one in CATALOG:
         operation = registry.primitive(one)
         effects = ", ".join(sorted(operation.effects)) or "its own records only"
-        lines.append(
-            f"| `{one.name}` | {_sentence(one.request)} | {effects} | {_shown_in(one.name, operation)} |"
-        )
+        lines.append(f"| `{one.name}` | {_sentence(one.request)} | {effects} | {_shown_in(one.name, operation)} |")
     lines += ["", "## Arguments", ""]
     for one in CATALOG:
         lines += [

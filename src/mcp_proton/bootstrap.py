@@ -5,10 +5,11 @@ Heavy modules are loaded where a world is built, not where this one is imported:
 
 from __future__ import annotations
 
+import asyncio
 import os
 import tempfile
 import time
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING
 from mcp_proton.config import folders as places
 from mcp_proton.config.reading import load
 from mcp_proton.config.tables import Account, Client, Config, Kind, Profile, Security, Storage
-from mcp_proton.domain.errors import NotFound
+from mcp_proton.domain.errors import MailError, NotFound
 from mcp_proton.policy.model import Policy
 from mcp_proton.policy.reading import PolicyReader
 from mcp_proton.storage.policyfile import PolicyFile
@@ -31,7 +32,10 @@ if TYPE_CHECKING:
     from mcp_proton.imap.indexing import DateIndexStore
     from mcp_proton.services.service import MailService
     from mcp_proton.simulator import Simulator
+    from mcp_proton.storage.artifacts import FileArtifacts
+    from mcp_proton.storage.journal import SqlJournal
 
+TIDY_AFTER = 30.0
 DEMO_CLIENT = "demo"
 DEMO_ACCOUNT = "demo"
 DEMO_MESSAGES = 140
@@ -197,22 +201,9 @@ async def demonstration(messages: int = DEMO_MESSAGES, seed: int = 1) -> AsyncIt
 @asynccontextmanager
 async def simulated(*, messages: int, port: int = 0, seed: int = 1) -> AsyncIterator[Simulator]:
     """Run a simulator of Proton Mail Bridge with a made-up mailbox."""
-    from mcp_proton.simulator import GivenLabel, GivenMessage, GivenUser, Simulator
-    from mcp_proton.simulator.correspondence import FOLDERS, LABELS, generate
+    from mcp_proton.simulator import Simulator, lively_user
 
-    mail = [
-        GivenMessage(
-            one.write,
-            places=(one.place, *one.labels, *(["starred"] if one.starred else [])),
-            flags=(one.kind,),
-            unread=one.unread,
-            time=one.received.timestamp(),
-            origin="imported" if one.imported else "delivered",
-        )
-        for one in generate(seed, messages, datetime.now(UTC), DEMO_OWNER)
-    ]
-    labels = [GivenLabel.from_path(path) for path in (*FOLDERS, *LABELS)]
-    user = GivenUser("alex", [DEMO_OWNER.partition("<")[2].rstrip(">")], labels=labels, messages=mail)
+    user = lively_user(messages, seed=seed, owner=DEMO_OWNER)
     async with Simulator(users=[user], port=port, event_delay=(20.0, 40.0), seed=seed) as simulator:
         yield simulator
 
@@ -246,29 +237,38 @@ async def _opened(found: Settings, vault: SecretProvider) -> AsyncIterator[Runni
     journal = SqlJournal(database, clock, timedelta(days=kept.payload_days))
     dates = FileDateIndexes(found.folders.state / "dates", enabled=kept.date_index)
     accounts = Accounts(found.config, lambda name, account: _backend(name, account, vault, dates))
+    artifacts = FileArtifacts(
+        found.folders.artifacts,
+        clock,
+        keep=timedelta(days=kept.artifact_days),
+        most_octets=kept.artifact_megabytes << 20,
+        exports=lambda: [path for one in policy_file.current().fences for path in one.folders.get(Effect.EXPORT, ())],
+    )
     world = World(
         catalog=registry.load(),
         accounts=accounts,
         policies=PolicyInForce(policy_file, SwitchFile(_switches(found)), Policy.with_switches),
         journal=journal,
-        artifacts=FileArtifacts(
-            found.folders.artifacts,
-            clock,
-            keep=timedelta(days=kept.artifact_days),
-            most_octets=kept.artifact_megabytes << 20,
-            exports=lambda: [
-                path for one in policy_file.current().fences for path in one.folders.get(Effect.EXPORT, ())
-            ],
-        ),
+        artifacts=artifacts,
         clock=clock,
         settings=ServiceSettings(timezone=found.config.service.zone),
     )
+    tidying = asyncio.create_task(_tidy(journal, artifacts, timedelta(days=kept.journal_days)))
     try:
         yield Running(MailService(world), found)
     finally:
+        tidying.cancel()
         await accounts.aclose()
         await journal.aclose()
         await database.aclose()
+
+
+async def _tidy(journal: SqlJournal, artifacts: FileArtifacts, keep: timedelta) -> None:
+    """Forget what is over, once in the life of a process, when it has found time. A full disk is told elsewhere."""
+    await asyncio.sleep(TIDY_AFTER)
+    with suppress(MailError):
+        await artifacts.purge()
+        await journal.purge(keep)
 
 
 def _backend(name: str, account: Account, vault: SecretProvider, dates: DateIndexStore) -> MailBackend:

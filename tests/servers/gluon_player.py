@@ -31,9 +31,13 @@ if TYPE_CHECKING:
 _EVENT_PERIOD = 2.0
 _LONGEST_WAIT = 1.2
 _LONGEST_LISTENING = 2.5
+# What comes unasked comes in batches of half a second.
+_BATCH = 0.6
+_SILENCE = 0.4
 _PATIENCE = 5.0
 # How long a session takes, at most, to be told of what the engine has just learned.
 _TELLING = 0.04
+_PACE = 0.01
 _GLUON_ID = re.compile(r"\{the gluon id of ([^}]+)\}")
 _EVIDENCE = frozenset({"note", "api calls", "sent", "stored", "shows"})
 
@@ -51,19 +55,25 @@ class Difference:
         return f"step {self.step}: {self.what}\n    recorded: {self.recorded}\n    engine:   {self.played}"
 
 
-def play(path: Path, server: GluonServer, logins: dict[int, str] | None = None) -> list[Difference]:
-    """Play one recording. `logins` says which address the nth opened connection uses; else the one that fits is tried."""
+def play(
+    path: Path, server: GluonServer, *, logins: dict[int, str] | None = None, pace: float = _PACE
+) -> list[Difference]:
+    """Play one recording; an empty list means no difference.
+
+    `logins` says which address the nth opened connection uses; without it the one that fits is looked for. `pace` is
+    how long Bridge's waits for the API last, as a share of the real ones.
+    """
     recorded = recordings.load(path)
     if logins is not None:
-        return _Play(recorded, server, logins).run()
+        return _Play(recorded, server, logins, pace).run()
     logins = {}
-    best = _Play(recorded, server, logins).run()
+    best = _Play(recorded, server, logins, pace).run()
     addresses = [address for user in recorded.users for address in user.addresses]
     for opening in range(sum("open" in step for step in recorded.steps) or 1):
         for address in addresses[1:]:
             if not best:
                 return []
-            found = _Play(recorded, server, {**logins, opening: address}).run()
+            found = _Play(recorded, server, {**logins, opening: address}, pace).run()
             if len(found) < len(best):
                 logins[opening], best = address, found
     return best
@@ -134,7 +144,7 @@ class _Line:
 
 
 class _Play:
-    def __init__(self, recorded: Recording, server: GluonServer, logins: dict[int, str]) -> None:
+    def __init__(self, recorded: Recording, server: GluonServer, logins: dict[int, str], pace: float) -> None:
         self._recorded = recorded
         self._logins = logins
         self._names = Names()
@@ -146,7 +156,9 @@ class _Play:
             [self._user(user) for user in recorded.users],
             mode="split" if recorded.mode == "split" else "combined",
             model="fake",
+            pace=pace,
         )
+        self._has_idle = True
         if recorded.environment.get("LAB_SHOW_ALL_MAIL") == "0":
             self._gluon.show_all_mail(on=False)
 
@@ -240,9 +252,10 @@ class _Play:
 
     def _answer(self, line: _Line, step: Step, expected: list[str]) -> list[str]:
         if "listen" in step:
-            line.hear(lambda: False, min(float(step["listen"]), _LONGEST_LISTENING))
+            line.hear(lambda: self._is_whole(line, step, expected), min(float(step["listen"]), _LONGEST_LISTENING))
+            line.hear(lambda: False, _BATCH)
         else:
-            line.hear(lambda: self._is_whole(line, step, expected), _PATIENCE)
+            line.hear(lambda: self._is_whole(line, step, expected), _PATIENCE if expected else _SILENCE)
         got = responses(bytes(line.heard))
         line.heard.clear()
         tagged = next((at for at, one in enumerate(got) if one.startswith(f"{line.tag} ")), None)
@@ -294,7 +307,7 @@ class _Play:
             "api fails": self._api_fails,
             "close": lambda letter: self._lines.pop(letter).close(),
             "bridge": self._bridge,
-            "bridge restarts": lambda _: gluon.restart(),
+            "bridge restarts": self._restart,
             "account": lambda name: self._compare_account(name, step["is"] or {}),
             "wait": self._wait,
             "imap port": self._compare_port,
@@ -306,6 +319,10 @@ class _Play:
                 self._name_messages()
         elif not any(key in step for key in _EVIDENCE):
             self._differs("a step of a kind that isn't known", sorted(step.content), "")
+
+    def _restart(self, _: str) -> None:
+        self._gluon.offer_idle(on=self._has_idle)
+        self._gluon.restart()
 
     def _wait(self, seconds: float) -> None:
         time.sleep(min(float(seconds), _LONGEST_WAIT))
@@ -352,9 +369,7 @@ class _Play:
         acts: dict[str, Callable[[], None]] = {
             "net": lambda: gluon.network(on=named["State"] == "on"),
             "settings": lambda: gluon.show_all_mail(on=bool(named.get("ShowAllMail", True))),
-            "featureflag": lambda: (
-                gluon.offer_idle(on=False) if "Idle" in str(named["Name"]) else gluon.withdraw_authenticate()
-            ),
+            "featureflag": lambda: self._switch_flag(str(named["Name"])),
             "logout": lambda: gluon.sign_out(user),
             "login": lambda: gluon.sign_in(user),
             "offline": lambda: gluon.take_api_down() if named.get("State") else gluon.mend(),
@@ -367,6 +382,13 @@ class _Play:
             acts[word]()
         else:
             self._differs("something that isn't known happens to Bridge", word, "")
+
+    def _switch_flag(self, name: str) -> None:
+        # Bridge reads its flags when it starts, and then every ten minutes.
+        if name == "InboxBridgeImapIdleCapabilityDisabled":
+            self._has_idle = False
+        elif name == "InboxBridgeImapAuthenticateCommandDisabled":
+            self._gluon.withdraw_authenticate()
 
     def _elsewhere(self, what: dict[str, Any]) -> None:
         for word, arguments in what.items():

@@ -21,8 +21,7 @@ from .world import known_account, opened
 
 app = App(
     name="accounts",
-    help="""See, check and remove accounts. `mcp-proton setup` adds one.
-
+    help_epilogue="""Examples:
   mcp-proton accounts list
   mcp-proton accounts health personal""",
 )

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 
 app = App(
     name="approvals",
-    help="""See what waits for you, and answer.
-
+    help_epilogue="""Examples:
   mcp-proton approvals list
   mcp-proton approvals show op_…
   mcp-proton approvals approve op_…
@@ -35,9 +34,7 @@ It holds once, for exactly what was shown; the agent then goes on by itself.""",
 OperationId = Annotated[str, Parameter(help="as `approvals list` names it: op_…")]
 PassphraseFile = Annotated[
     Path | None,
-    Parameter(
-        help="file whose first line is your owner passphrase, for answering without a terminal ('-': standard input)"
-    ),
+    Parameter(help="its first line is your owner passphrase ('-': standard input)", allow_leading_hyphen=True),
 ]
 _COLUMNS = ("operation_id", "client", "operation", "summary", "state", "expires_at")
 

@@ -21,8 +21,7 @@ from .wanted import flag, labelled
 
 app = App(
     name="clients",
-    help="""See, add and remove the agents you let in.
-
+    help_epilogue="""Examples:
   mcp-proton clients add hermes
   mcp-proton clients add coder --program codex --profile reader --account work
   mcp-proton clients config hermes --program claude-desktop""",

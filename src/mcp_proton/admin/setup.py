@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from cyclopts import Parameter
+from cyclopts import App, Parameter
 
 from mcp_proton import bootstrap
 from mcp_proton.config import editing
@@ -43,6 +43,25 @@ class Prepared:
     client: Admitted | None
 
 
+app = App(
+    name="setup",
+    help_epilogue="""At a terminal it asks for what the flags leave open. Nothing is written before
+the login worked. Run it again with the name of an account when Bridge was
+installed anew: it shows the old and the new certificate and asks for what
+changed.
+
+  mcp-proton setup
+  mcp-proton setup personal --trust cert.pem
+  mcp-proton setup work --kind imap --host imap.example.org
+  mcp-proton setup personal --username me@proton.me --password-file - \\
+    --trust cert.pem --preset assistant --client hermes
+
+Where a password is kept (--secret): keyring, file:PATH (only you can read it),
+env:NAME, command:PROGRAM, systemd:NAME. It never stands in config.toml.""",
+)
+
+
+@app.default
 async def setup(
     account: Annotated[str | None, Parameter(help="a short name for the account, or one you have, to mend it")] = None,
     /,
@@ -55,11 +74,11 @@ async def setup(
     security: Annotated[Security | None, Parameter(help="for --kind imap; plain only towards this machine")] = None,
     username: Annotated[str | None, Parameter(help="the login name; on Bridge the address it shows")] = None,
     password_file: Annotated[
-        Path | None, Parameter(help="its first line is the password ('-': standard input)")
+        Path | None, Parameter(help="its first line is the password ('-': standard input)", allow_leading_hyphen=True)
     ] = None,
     secret: Annotated[
         str | None,
-        Parameter(help="where the password is kept: keyring, file:PATH, env:NAME, command:PROGRAM, systemd:NAME"),
+        Parameter(help="where the password is kept (see below)"),
     ] = None,
     trust: Annotated[
         str | None, Parameter(help="the certificate to trust: sha256:… or the file Bridge exports (cert.pem)")
@@ -75,17 +94,7 @@ async def setup(
     yes: Annotated[bool, Parameter(negative="", help="ask for no confirmation", show_default=False)] = False,
     json: AsJson = False,
 ) -> Exit:
-    """Connect a mail account and choose what agents may do.
-
-    At a terminal it asks for what the flags leave open. Nothing is written before the login worked. Run it again with the
-    name of an account when Bridge was installed anew: it shows the old and the new certificate and asks for what changed.
-
-      mcp-proton setup
-      mcp-proton setup personal --trust cert.pem
-      mcp-proton setup work --kind imap --host imap.example.org --username me@example.org
-      mcp-proton setup personal --username me@proton.me --password-file - --trust cert.pem
-                       --preset assistant --client hermes
-    """
+    """Connect a mail account and choose what agents may do."""
     wanted = Wanted(
         kind, host, port, security, username, secret, password_file, trust, preset, tuple(recipients or ()), client,
         program, profile, yes,

@@ -19,8 +19,7 @@ from .printing import AsJson, Printer
 
 app = App(
     name="simulator",
-    help="""Run a stand-in for Proton Mail Bridge, or replay recordings against it.
-
+    help_epilogue="""Examples:
   mcp-proton simulator run --messages 5000 --port 11143
   mcp-proton simulator replay tests/simulator/recordings/*.yaml""",
 )

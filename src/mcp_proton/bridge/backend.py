@@ -40,7 +40,7 @@ class BridgeBackend(ImapBackend):
     reads raw octets), sections as one literal (it reads the whole message for every range)."""
 
     package = "mcp_proton.bridge"
-    search_habits = Habits(asked=CHEAP, asked_beside_text=frozenset({Kind.FLAG}), bodies_by_server=False)
+    search_habits = Habits(asked=CHEAP, asked_beside_text=frozenset({Kind.FLAG, Kind.SIZE}), bodies_by_server=False)
     step = None
     advice = ADVICE
     _watch: SyncWatch | None = None

@@ -62,6 +62,10 @@ class Box:
     def permanent_flags(self) -> frozenset[str]:
         return self.selection.permanent_flags
 
+    @property
+    def writable(self) -> bool:
+        return self.selection.writable
+
     def can(self, capability: str) -> bool:
         """Whether the server advertises it (P-65)."""
         return self._session.can(capability)

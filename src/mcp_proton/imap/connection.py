@@ -13,16 +13,16 @@ import math
 import re
 import secrets
 import string
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from mcp_proton.domain.errors import Ambiguous, Defect, MailError, Untrusted
+from mcp_proton.domain.errors import Defect, MailError, Untrusted
 from mcp_proton.imap import writer
 from mcp_proton.imap.asks import Ask, Done
 from mcp_proton.imap.codes import split
 from mcp_proton.imap.errors import ConnectionLost, LimitExceeded, ProtocolViolation, TimedOut, border, ours, rejection
 from mcp_proton.imap.responses import Response, ResponseReader, Status
 from mcp_proton.imap.rows import FetchRow
+from mcp_proton.imap.running import Running, outcome
 from mcp_proton.imap.wire import Wire
 
 if TYPE_CHECKING:
@@ -38,20 +38,6 @@ STREAMED = 64 * 1024
 _RESPONSE_WEIGHT = 200  # what a short response costs in memory beside its own bytes
 _TAGGED = re.compile(rb"([^\s]*) (OK|NO|BAD)(?: (.*))?\Z", re.DOTALL | re.IGNORECASE)
 _STAR, _PLUS = b"*+"
-
-
-@dataclass(slots=True, eq=False)
-class Running(Generic[T]):
-    """A command on its way. `done` is its tagged OK, or the error it ended with."""
-
-    ask: Ask[T]
-    tag: bytes
-    begun: float
-    done: asyncio.Future[Done]
-    held: int = 0
-    forgotten: bool = field(default=False)
-    silence: float | None = None
-    """its own limit of silence; None: that of the connection"""
 
 
 class Connection:
@@ -106,6 +92,8 @@ class Connection:
         oldest = self._oldest()
         if oldest is not None and oldest.ask.exclusive:
             raise Defect("a command was to be sent before IDLE was ended")
+        if not all(ask.held_back for ask in asks):
+            self.resume()
         async with self._writing:
             started: list[Running[T]] = []
             packet = bytearray()
@@ -343,7 +331,9 @@ class Connection:
     # --- holding back, time and the end --------------------------------------------------------------------------
 
     def pause(self) -> None:
-        """Reads no more until `resume`; the silence that follows isn't the server's."""
+        """Reads no more until `resume`; the silence that follows isn't the server's. Not while another command waits."""
+        if not all(running.ask.held_back for running in self._running.values()):
+            return
         if self._paused_at is None and self.wire.transport is not None and self.ended is None:
             self._paused_at = self._loop.time()
             self.wire.transport.pause_reading()
@@ -400,13 +390,5 @@ class Connection:
             self.greeting.exception()
         for running in waiting:
             if not running.done.done():
-                running.done.set_exception(_outcome(running.ask, reason))
+                running.done.set_exception(outcome(running.ask, reason))
                 running.done.exception()
-
-
-def _outcome(ask: Ask[Any], reason: MailError) -> MailError:
-    if not ask.changes or isinstance(reason, Defect):
-        return reason
-    unsure = Ambiguous(f"the connection ended before the mail server answered `{ask.name}`")
-    unsure.__cause__ = reason
-    return unsure

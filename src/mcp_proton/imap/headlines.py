@@ -1,4 +1,4 @@
-"""Headers of many messages at once: `UID FETCH (INTERNALDATE RFC822.SIZE ENVELOPE)` read line by line, field by field.
+"""Headers of many messages at once: `UID FETCH (INTERNALDATE ENVELOPE)` read line by line, field by field.
 
 Reading a row into values costs several times what its octets cost. A search over a whole mailbox only needs folded text, so
 lines are kept as they come and read together: a field that is plain in all lines is folded in one go, correspondents
@@ -36,7 +36,7 @@ _STRING = rb"(?:" + QUOTED + rb"|NIL)"
 _PEOPLE = rb"(?:NIL|\((?:\(" + _STRING + rb"(?: " + _STRING + rb"){3}\) ?)++\))"
 _LINE = re.compile(
     rb"\* [0-9]{1,10} FETCH \((?:UID ([0-9]{1,10}) )?"
-    rb'INTERNALDATE "([^"]*)" RFC822\.SIZE ([0-9]{1,19}) ENVELOPE \('
+    rb'INTERNALDATE "([^"]*)" ENVELOPE \('
     + rb" ".join(
         (
             _STRING,  # date
@@ -50,7 +50,7 @@ _LINE = re.compile(
     )
     + rb"\)(?: UID ([0-9]{1,10}))?\)\Z"
 )
-_IS_ROW = re.compile(rb"\* [0-9]{1,10} FETCH \(.*ENVELOPE \(", re.DOTALL)
+_IS_FETCH = re.compile(rb"\* [0-9]{1,10} FETCH \(")
 _PLAIN = re.compile(rb"[\x20-\x5b\x5d-\x7e]*\Z")
 """printable ASCII but the backslash"""
 _Q = rb"q\?(?:[!-<>@-\[\]-~]|=[0-9a-f]{2})*+"
@@ -64,7 +64,6 @@ _LETTERS = re.compile(
 _ID = re.compile(rb'"(<[!-;=?-\[\]-~]{1,1000}>)"\Z')
 USUAL_DATE = 26
 DAY = 24 * 3600
-LARGEST_SIZE = 0xFFFF_FFFF
 
 
 class Columns(NamedTuple):
@@ -72,7 +71,6 @@ class Columns(NamedTuple):
 
     uids: list[int]
     dates: list[int]
-    sizes: list[int]
     texts: tuple[list[bytes], ...]
     """in the order of KEPT"""
     message_ids: list[bytes]
@@ -86,7 +84,6 @@ class Columns(NamedTuple):
         shown = row.envelope or envelopes.Envelope()
         self.uids.append(row.uid)
         self.dates.append(seconds(row.internaldate))
-        self.sizes.append(min(row.size or 0, LARGEST_SIZE))
         self.texts[0].append(_folded(decode_words(shown.subject or b"")))
         for column, field in zip(self.texts[1:], (shown.from_, shown.to, shown.cc, shown.bcc), strict=True):
             column.append(_folded(people(decoded.addresses(field))))
@@ -98,7 +95,6 @@ class Columns(NamedTuple):
         return Columns(
             self.uids[start:stop],
             self.dates[start:stop],
-            self.sizes[start:stop],
             tuple(column[start:stop] for column in self.texts),
             self.message_ids[start:stop],
             self.replies[start:stop],
@@ -109,7 +105,6 @@ class Columns(NamedTuple):
         return Columns(
             [self.uids[place] for place in places],
             [self.dates[place] for place in places],
-            [self.sizes[place] for place in places],
             tuple([column[place] for place in places] for column in self.texts),
             [self.message_ids[place] for place in places],
             [self.replies[place] for place in places],
@@ -122,7 +117,7 @@ class HeaderLines(Ask[None]):
     reads_lines = True
 
     def __init__(self, uids: UidSet) -> None:
-        items = Verbatim(b"(UID INTERNALDATE RFC822.SIZE ENVELOPE)")
+        items = Verbatim(b"(UID INTERNALDATE ENVELOPE)")
         super().__init__("UID FETCH", line(Atom("UID"), Atom("FETCH"), uids, items))
         self.uids = uids
         self.lines: list[bytes] = []
@@ -131,7 +126,7 @@ class HeaderLines(Ask[None]):
 
     def take_line(self, text: bytes, literals: Sequence[bytes]) -> bool:
         """Keep a line without literals that holds an envelope."""
-        if literals or not _IS_ROW.match(text):
+        if literals or b" ENVELOPE (" not in text or not _IS_FETCH.match(text):
             return False
         if not self._abandoned:
             self.lines.append(text)
@@ -173,12 +168,11 @@ class HeaderReader:
         return columns
 
     def _columns(self, spans: Sequence[Sequence[bytes]]) -> Columns:
-        before, dates, sizes, subjects, from_, to, cc, bcc, replies, ids, after = zip(*spans, strict=True)
+        before, dates, subjects, from_, to, cc, bcc, replies, ids, after = zip(*spans, strict=True)
         people = self._people.__getitem__
         return Columns(
             [int(first or last or 0) for first, last in zip(before, after, strict=True)],
             [self._seconds(text) for text in dates],
-            [min(int(size), LARGEST_SIZE) for size in sizes],
             (
                 [_folded_string(span) for span in subjects],
                 list(map(people, from_)),
@@ -203,7 +197,7 @@ class HeaderReader:
 
 def nothing() -> Columns:
     """Columns without a row."""
-    return Columns([], [], [], ([], [], [], [], []), [], [])
+    return Columns([], [], ([], [], [], [], []), [], [])
 
 
 def _folded_people(span: bytes) -> bytes:

@@ -77,7 +77,6 @@ class Block:
     def __init__(self) -> None:
         self.uids = array("I")
         self.dates = array("I")
-        self.sizes = array("I")
         self.columns = {one: Column() for one in KEPT}
         self.message_ids = Column()
         self.replies = Column()
@@ -89,7 +88,6 @@ class Block:
         """Append rows, in any order."""
         self.uids.extend(rows.uids)
         self.dates.extend(rows.dates)
-        self.sizes.extend(rows.sizes)
         for name, values in zip(KEPT, rows.texts, strict=True):
             self.columns[name].add(values)
         self.message_ids.add(rows.message_ids)
@@ -108,7 +106,7 @@ class Block:
     def octets(self) -> int:
         """What it takes in memory, nearly."""
         columns = sum(column.octets for column in self.columns.values())
-        return columns + self.message_ids.octets + self.replies.octets + 12 * len(self.uids) + 1_000
+        return columns + self.message_ids.octets + self.replies.octets + 8 * len(self.uids) + 1_000
 
 
 class Book:
