@@ -6,12 +6,9 @@ Time is real here: a step is over when the answer is there, waits are cut short,
 from __future__ import annotations
 
 import base64
-import contextlib
 import dataclasses
-import imaplib
 import re
 import socket
-import ssl
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -19,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 from mcp_proton.simulator import recording as recordings
 from mcp_proton.simulator.given import GivenLabel
 from mcp_proton.simulator.matching import CLOSED, Names, in_order, responses
+from tests.servers.gluon_line import PATIENCE, Line
+from tests.servers.gluon_session import login
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
     from mcp_proton.simulator.given import GivenUser
     from mcp_proton.simulator.recording import Recording, Step
-    from tests.servers.gluon_server import Gluon, GluonServer
+    from tests.servers.gluon_server import GluonServer
 
 _EVENT_PERIOD = 2.0
 _LONGEST_WAIT = 1.2
@@ -34,7 +33,6 @@ _LONGEST_LISTENING = 2.5
 # What comes unasked comes in batches of half a second.
 _BATCH = 0.6
 _SILENCE = 0.4
-_PATIENCE = 5.0
 # How long a session takes, at most, to be told of what the engine has just learned.
 _TELLING = 0.04
 _PACE = 0.01
@@ -79,76 +77,12 @@ def play(
     return best
 
 
-def needs_smtp(path: Path) -> bool:
-    """Whether a recording speaks SMTP, which the engine doesn't."""
-    return any(step.get("proto") == "smtp" for step in recordings.load(path).steps)
-
-
-class _Line:
-    """A client's connection."""
-
-    def __init__(self, letter: str, address: str) -> None:
-        self.letter = letter
-        self.tag = letter
-        self.address = address
-        self.heard = bytearray()
-        self.is_over = False
-        self._count = 0
-        self._socket: socket.socket
-
-    def open(self, gluon: Gluon, *, tls: bool) -> bytes:
-        self._socket = socket.create_connection((gluon.host, gluon.imap_port), timeout=_PATIENCE)
-        said = self._line()
-        if tls:
-            self._socket.sendall(b"s STARTTLS\r\n")
-            said += self._line()
-            context = ssl.create_default_context(cadata=gluon.certificate_pem)
-            self._socket = context.wrap_socket(self._socket, server_hostname="127.0.0.1")
-        return said
-
-    def _line(self) -> bytes:
-        said = b""
-        while not said.endswith(b"\n") and (byte := self._socket.recv(1)):
-            said += byte
-        return said
-
-    def number(self, expected: list[str], text: str) -> bytes:
-        """The command under the next tag, or under the one its recorded answer has; DONE counts but has none."""
-        found = re.match(rf"{self.letter}(\d+) ", expected[-1]) if expected else None
-        self._count = max(self._count + 1, int(found[1]) if found else 0)
-        if text.upper() == "DONE":
-            return b"DONE\r\n"
-        self.tag = f"{self.letter}{self._count}"
-        return f"{self.tag} {text}\r\n".encode()
-
-    def send(self, data: bytes) -> None:
-        with contextlib.suppress(OSError):
-            self._socket.sendall(data)
-
-    def hear(self, is_enough: Callable[[], bool], seconds: float) -> None:
-        """Take in what comes until it is enough, the time is up, or the connection ends."""
-        deadline = time.monotonic() + seconds
-        while not self.is_over and not is_enough() and (left := deadline - time.monotonic()) > 0:
-            self._socket.settimeout(left)
-            try:
-                chunk = self._socket.recv(2**18)
-            except TimeoutError:
-                return
-            except OSError:
-                chunk = b""
-            self.heard += chunk
-            self.is_over = not chunk
-
-    def close(self) -> None:
-        self._socket.close()
-
-
 class _Play:
     def __init__(self, recorded: Recording, server: GluonServer, logins: dict[int, str], pace: float) -> None:
         self._recorded = recorded
         self._logins = logins
         self._names = Names()
-        self._lines: dict[str, _Line] = {}
+        self._lines: dict[str, Line] = {}
         self._opened = 0
         self._found: list[Difference] = []
         self._step = 0
@@ -169,11 +103,13 @@ class _Play:
     def run(self) -> list[Difference]:
         with self._gluon:
             self._name_messages()
-            for step in self._recorded.steps:
-                self._step = step.number
-                self._do(step)
-            for line in self._lines.values():
-                line.close()
+            try:
+                for step in self._recorded.steps:
+                    self._step = step.number
+                    self._do(step)
+            finally:
+                for line in self._lines.values():
+                    line.close()
         return self._found
 
     def _differs(self, what: str, recorded: object, played: object) -> None:
@@ -201,8 +137,10 @@ class _Play:
             self._happen(step)
             time.sleep(_TELLING)
 
-    def _connect(self, letter: str, *, tls: bool) -> _Line:
-        line = _Line(letter, self._logins.get(self._opened) or self._recorded.users[0].addresses[0])
+    def _connect(self, letter: str, *, tls: bool) -> Line:
+        if (before := self._lines.pop(letter, None)) is not None:
+            before.close()
+        line = Line(letter, self._logins.get(self._opened) or self._recorded.users[0].addresses[0])
         self._opened += 1
         line.heard += line.open(self._gluon, tls=tls)
         self._lines[letter] = line
@@ -226,15 +164,14 @@ class _Play:
 
     def _gluon_id(self, key: str) -> str:
         """The engine's id of a message, found as a client would."""
-        with imaplib.IMAP4(self._gluon.host, self._gluon.imap_port) as client:
-            client.login(self._gluon.username, self._gluon.password)
-            client.select('"All Mail"', readonly=True)
-            fields = "(BODY.PEEK[HEADER.FIELDS (X-Pm-Gluon-Id X-Pm-Internal-Id)])"
-            found = client.fetch("1:*", fields)[1]
-        shown = next(one[1].decode() for one in found if self._names.values[f"id:{key}"].encode() in one[1])
-        return re.findall(r"X-Pm-Gluon-Id: (\S+)", shown)[0]
+        with login(self._gluon) as session:
+            session.command(b'EXAMINE "All Mail"')
+            number = self._names.values[f"id:{key}"].encode()
+            found = session.command(b"SEARCH HEADER X-Pm-Internal-Id ", number)[0].split()[-1]
+            shown = session.command(b"FETCH ", found, b" (BODY.PEEK[HEADER.FIELDS (X-Pm-Gluon-Id)])")
+        return b"".join(shown).partition(b"X-Pm-Gluon-Id: ")[2].split()[0].decode()
 
-    def _send_literal(self, line: _Line, step: Step, expected: list[str]) -> None:
+    def _send_literal(self, line: Line, step: Step, expected: list[str]) -> None:
         text = self._names.fill(str(step["literal"]))
         try:
             content = text.encode("latin-1")
@@ -243,19 +180,19 @@ class _Play:
         if "padded" in step:
             content = _padded(content, int(step["padded"]))
         line.send(line.number(expected, f"{self._names.fill(str(step['send']))} {{{len(content)}}}"))
-        line.hear(lambda: line.heard.endswith(b"\n"), _PATIENCE)
+        line.hear(lambda: line.heard.endswith(b"\n"), PATIENCE)
         if line.heard.startswith(b"+") or b"\r\n+" in line.heard:
             line.send(content + b"\r\n")
             if not any(one.startswith("+") for one in expected):
                 # Some recordings leave the go-ahead out.
                 del line.heard[line.heard.index(b"+") :]
 
-    def _answer(self, line: _Line, step: Step, expected: list[str]) -> list[str]:
+    def _answer(self, line: Line, step: Step, expected: list[str]) -> list[str]:
         if "listen" in step:
             line.hear(lambda: self._is_whole(line, step, expected), min(float(step["listen"]), _LONGEST_LISTENING))
             line.hear(lambda: False, _BATCH)
         else:
-            line.hear(lambda: self._is_whole(line, step, expected), _PATIENCE if expected else _SILENCE)
+            line.hear(lambda: self._is_whole(line, step, expected), PATIENCE if expected else _SILENCE)
         got = responses(bytes(line.heard))
         line.heard.clear()
         tagged = next((at for at, one in enumerate(got) if one.startswith(f"{line.tag} ")), None)
@@ -267,7 +204,7 @@ class _Play:
             got.append(CLOSED)
         return got
 
-    def _is_whole(self, line: _Line, step: Step, expected: list[str]) -> bool:
+    def _is_whole(self, line: Line, step: Step, expected: list[str]) -> bool:
         if CLOSED in expected or not line.heard.endswith(b"\n"):
             return False
         got = responses(bytes(line.heard))
@@ -338,7 +275,7 @@ class _Play:
         if state != expected:
             self._differs("the IMAP port", expected, state)
 
-    def _name_login(self, line: _Line) -> None:
+    def _name_login(self, line: Line) -> None:
         users = self._gluon.users
         password = next((one["password"] for one in users if line.address in one["addresses"]), users[0]["password"])
         self._names.values |= {
@@ -427,8 +364,6 @@ class _Play:
                 gluon.elsewhere("change label", user=user, path=how["label"], **new)
             case _:
                 self._differs("a change elsewhere that isn't known", word, "")
-
-
 
 
 def _pop_equal(candidates: dict[str, dict[str, Any]], wanted: dict[str, Any]) -> dict[str, Any] | None:

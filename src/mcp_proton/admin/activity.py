@@ -11,6 +11,7 @@ from mcp_proton.services.answers import answer
 from mcp_proton.services.operations.journal import OperationsList
 
 from .exits import Exit
+from .filling import filled
 from .printing import AsJson, Printer
 from .world import opened
 
@@ -33,7 +34,7 @@ async def activity(
     """See what was done, by whom: the latest records of the journal, reads included."""
     printer = Printer(as_json=json)
     async with opened() as service:
-        told = answer(await service.submit(owner(), OperationsList(limit=limit)))
+        told = answer(await service.submit(owner(), filled(OperationsList, limit=limit)))
     operations = told.get("operations", [])
     if json or told["status"] != "ok":
         return printer.answer(told)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import logging
 import os
 import sys
@@ -61,6 +62,7 @@ app.help_epilogue = f"Exit codes:\n{_EXITS}"
 def run(arguments: Sequence[str]) -> int:
     """Run one command and return its exit code. Trouble is a sentence and what to do, never a traceback."""
     _keep_logs_quiet()
+    _print_whatever_comes()
     words = _underscored(arguments)
     try:
         ended = app(words, exit_on_error=False, print_error=False, result_action="return_value")
@@ -76,7 +78,7 @@ def _told(error: BaseException, arguments: Sequence[str]) -> int:
     from .printing import Printer
     from .trouble import trouble
 
-    found = trouble(error, arguments)
+    found = trouble(error, " ".join(_commands(arguments)))
     try:
         if "--json" in arguments:
             Printer(as_json=True).json(found.answer())
@@ -86,6 +88,17 @@ def _told(error: BaseException, arguments: Sequence[str]) -> int:
     except (BrokenPipeError, SystemExit):
         return _leave_quietly()
     return found.exit
+
+
+def _commands(arguments: Sequence[str]) -> list[str]:
+    """Return the command words a person typed, as far as they are commands."""
+    words, here = ["mcp-proton"], app
+    for word in arguments:
+        if word.startswith("-") or word not in here:
+            break
+        words.append(word)
+        here = here[word]
+    return words
 
 
 def _underscored(arguments: Sequence[str]) -> list[str]:
@@ -103,6 +116,13 @@ def _keep_logs_quiet() -> None:
     root = logging.getLogger()
     if not root.handlers:
         root.addHandler(logging.NullHandler())
+
+
+def _print_whatever_comes() -> None:
+    """Show what the terminal's encoding lacks as an escape: mail knows every letter, some terminals do not."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _leave_quietly() -> int:

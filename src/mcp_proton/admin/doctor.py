@@ -46,7 +46,7 @@ async def doctor(
     ill = [one for one in found if one.state is State.FIX]
     if json:
         printer.json({"status": "ok", "well": not ill, "checks": [_as_row(one) for one in found]})
-    elif printer.out.is_terminal:
+    elif printer.for_person:
         _show(found, printer)
     else:
         printer.table([_as_row(one) for one in found])

@@ -12,17 +12,15 @@ from types import UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
 
 from cyclopts import App, Parameter
-from pydantic import ValidationError
 
 from mcp_proton.domain.caller import Audience, owner
-from mcp_proton.domain.complaint import from_validation
 from mcp_proton.domain.effects import DESTRUCTIVE
-from mcp_proton.domain.errors import Invalid
 from mcp_proton.services import registry
 from mcp_proton.services.answers import answer
 
 from . import reviewing
 from .exits import Exit
+from .filling import filled, option
 from .printing import AsJson, Printer
 from .world import Demo, opened
 
@@ -53,9 +51,10 @@ def _command(definition: Definition, help_text: str) -> Callable[..., Any]:
 
     async def run(*required: Any, json: bool = False, demo: bool = False, yes: bool = False, **values: Any) -> Exit:
         printer = Printer(as_json=json)
-        filled = _filled(request, {**dict(zip(positions, required, strict=False)), **values})
+        given = {**dict(zip(positions, required, strict=False)), **values}
+        wanted = filled(request, **{_field_of(request, key): one for key, one in given.items() if one is not None})
         async with opened(demo=demo) as service:
-            outcome = await service.submit(owner(), filled)
+            outcome = await service.submit(owner(), wanted)
             if outcome.status == "approval_pending" and outcome.operation_id:
                 outcome = await reviewing.answered(service, outcome, printer, yes=yes)
             return printer.answer(answer(outcome))
@@ -64,9 +63,9 @@ def _command(definition: Definition, help_text: str) -> Callable[..., Any]:
     parameters.sort(key=lambda one: one.default is not inspect.Parameter.empty)
     positions = [one.name for one in parameters if one.default is inspect.Parameter.empty]
     asking = {"yes": Yes} if registry.primitive(definition).effects & DESTRUCTIVE else {}
-    for option, kind in {"json": AsJson, "demo": Demo, **asking}.items():
+    for flag, kind in {"json": AsJson, "demo": Demo, **asking}.items():
         parameters.append(
-            inspect.Parameter(option, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=kind)
+            inspect.Parameter(flag, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=kind)
         )  # fmt: skip
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # what cyclopts reads
     run.__annotations__ = {one.name: one.annotation for one in parameters}
@@ -75,20 +74,9 @@ def _command(definition: Definition, help_text: str) -> Callable[..., Any]:
     return run
 
 
-def _filled(request: type[Request], values: dict[str, Any]) -> Request:
-    """Fill the request in. Raises `Invalid` with what is wrong, under the names the command line has."""
-    given = {_field_of(request, key): value for key, value in values.items() if value is not None}
-    try:
-        return request.model_validate(given)
-    except ValidationError as error:
-        found = from_validation(error, request).complaints
-        told = (f"{_option(str(one.key[0]))}: {one.what}" if one.key else one.what for one in found)
-        raise Invalid("; ".join(told)) from None
-
-
 def _parameter(name: str, info: FieldInfo) -> inspect.Parameter:
-    option = Parameter(
-        name=_option(info.alias or name),
+    parameter = Parameter(
+        name=option(info.alias or name),
         help=info.description or "",
         negative=_negative(info),
         show_default=bool(info.default) and not info.is_required(),
@@ -96,24 +84,20 @@ def _parameter(name: str, info: FieldInfo) -> inspect.Parameter:
     kind = _plain(info.annotation)
     if info.is_required():
         return inspect.Parameter(
-            name, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=Annotated[kind, option]
+            name, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=Annotated[kind, parameter]
         )  # fmt: skip
     default = info.default if isinstance(info.default, bool | int | str) else None
     return inspect.Parameter(
         name,
         inspect.Parameter.KEYWORD_ONLY,
         default=default,
-        annotation=Annotated[kind if default is not None else kind | None, option],
+        annotation=Annotated[kind if default is not None else kind | None, parameter],
     )
 
 
 def _negative(info: FieldInfo) -> str | None:
     """Offer `--no-…` only for what is on unless said otherwise."""
     return None if info.default is True else ""
-
-
-def _option(field: str) -> str:
-    return f"--{field.replace('_', '-')}"
 
 
 def _plain(annotation: Any) -> Any:
@@ -148,9 +132,9 @@ def _example(name: str, request: type[Request], example: dict[str, Any]) -> str:
         if info.is_required():
             words += texts
         elif isinstance(value, bool):
-            options += [_option(shown)] if value else []
+            options += [option(shown)] if value else []
         else:
-            options += [word for text in texts for word in (_option(shown), text)]
+            options += [word for text in texts for word in (option(shown), text)]
     return f"Example:\n  {shlex.join(['mcp-proton', 'do', name, *words, *options])}"
 
 

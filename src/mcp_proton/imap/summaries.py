@@ -18,7 +18,7 @@ from mcp_proton.imap.uids import UidSet
 from mcp_proton.imap.windows import union
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from mcp_proton.imap.dates import Place
     from mcp_proton.imap.headlines import Columns
@@ -131,6 +131,20 @@ class Book:
             self.blocks[-1].add(some)
             changed.append(self.blocks[-1])
         return changed
+
+    def learn_dates(self, dates: Mapping[int, int]) -> None:
+        """Take in when some of its messages were received."""
+        for block in self.blocks:
+            for row, uid in enumerate(block.uids):
+                if uid in dates:
+                    block.dates[row] = dates[uid]
+
+    def everything(self, upper: int, exists: int) -> array[int] | None:
+        """The UIDs of the mailbox, ascending, where this book holds all of them: nothing up to `upper` is unknown, and
+        as many messages are in it as `exists`."""
+        if len(self) != exists or self.known.ranges not in {((1, upper),), ()}:
+            return None
+        return array("I", sorted(uid for block in self.blocks for uid in block.uids))
 
     def _is_new(self, rows: Columns, looked_at: UidSet) -> bool:
         """Whether all rows lie in one window that nothing was known of: the usual case, told without looking at each."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from mcp_proton.imap.headlines import HeaderLines
+from mcp_proton.imap.headlines import DatedHeaderLines, HeaderLines
 from mcp_proton.imap.uids import UidSet
 
 if TYPE_CHECKING:
@@ -22,19 +22,20 @@ DENSE = 2
 
 
 async def walk(
-    box: Box, book: Book, plan: Iterable[Sequence[int]], reader: HeaderReader
+    box: Box, book: Book, plan: Iterable[Sequence[int]], reader: HeaderReader, *, dated: bool
 ) -> AsyncGenerator[tuple[Sequence[int], list[Block]], None]:
     """Read a plan of windows of UIDs into `book`; after each, yield the window and the blocks that changed.
+    `dated`: with the dates of receipt.
 
     The next window is asked for before the last one is read, so the server works meanwhile. Close it to stop early.
     """
     windows = iter(plan)
-    ahead: tuple[Sequence[int], HeaderLines, asyncio.Task[None]] | None = _ask(box, windows)
+    ahead: tuple[Sequence[int], HeaderLines, asyncio.Task[None]] | None = _ask(box, windows, dated=dated)
     try:
         while ahead is not None:
             window, ask, answered = ahead
             await answered
-            ahead = _ask(box, windows)
+            ahead = _ask(box, windows, dated=dated)
             await asyncio.sleep(0)  # lets it be sent
             yield window, book.add(reader.read(ask), ask.uids)
     finally:
@@ -43,11 +44,13 @@ async def walk(
             await asyncio.wait({ahead[2]})
 
 
-def _ask(box: Box, windows: Iterator[Sequence[int]]) -> tuple[Sequence[int], HeaderLines, asyncio.Task[None]] | None:
+def _ask(
+    box: Box, windows: Iterator[Sequence[int]], *, dated: bool
+) -> tuple[Sequence[int], HeaderLines, asyncio.Task[None]] | None:
     window = next(windows, None)
     if window is None:
         return None
-    ask = HeaderLines(_asked(window))
+    ask = (DatedHeaderLines if dated else HeaderLines)(_asked(window))
     return window, ask, asyncio.create_task(box.run(ask))
 
 

@@ -101,6 +101,12 @@ class Framer:
             self._end += count
             self._cut()
 
+    def drop(self) -> None:
+        """Lets go of a literal that will not be finished."""
+        if self._target is not None:
+            self._target.release()
+        self._target = self._literal = None
+
     def _cut(self) -> None:
         while self._start < self._end and not self.halted:
             if self._missing:
@@ -236,6 +242,7 @@ class Wire(asyncio.BufferedProtocol):
         return False
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self.framer.drop()
         self._end(self._fault or exc)
 
     def pause_writing(self) -> None:

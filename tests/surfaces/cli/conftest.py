@@ -20,6 +20,9 @@ def owner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
     for name in ("MCP_PROTON_CLIENT", "DBUS_SESSION_BUS_ADDRESS"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("MCP_PROTON_HOME", str(home))
+    monkeypatch.setattr(
+        "mcp_proton.bridge.sync.APART", 0.05
+    )  # between two looks at a count: nobody waits for them here
     return Owner(home, capsys)
 
 

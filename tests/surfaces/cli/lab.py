@@ -82,7 +82,8 @@ class Bridge:
     def deliver(self, subject: str) -> None:
         """Bring a message in, and wait until Bridge shows it."""
         raw = f"From: Anna <anna@canary.example>\r\nTo: {self.username}\r\nSubject: {subject}\r\n\r\nHello.\r\n"
-        self.call(lambda simulator: (simulator.deliver(raw.encode()), simulator.release_events()))
+        self.call(lambda simulator: simulator.deliver(raw.encode()))
+        self.call(lambda simulator: simulator.release_events())
 
 
 @dataclass(frozen=True)
@@ -124,7 +125,7 @@ class Owner:
         """Write what `setup` would have written: an account `personal` and a client `hermes`."""
         secret = self.folders.state / "secrets" / "personal"
         self.keep_password(password or bridge.password)
-        account = {
+        account: dict[str, editing.Value] = {
             "kind": "bridge",
             "imap_port": bridge.port,
             "username": bridge.username,

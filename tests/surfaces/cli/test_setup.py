@@ -113,7 +113,7 @@ def test_without_a_terminal_every_missing_answer_is_named_at_once(owner: Owner) 
 def test_what_cannot_be_is_said_and_nothing_is_written(
     owner: Owner, bridge: Bridge, password: Path, flag: str, value: str, complaint: str
 ) -> None:
-    said = owner.run("setup", *flags(bridge, password), flag, value)
+    said = owner.run("setup", *flags(bridge, password, **{flag.removeprefix("--"): value}))
     assert said.code in (2, 5)
     assert complaint in said.err
     assert "hunter2" not in said.all

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcp_proton.domain.query import (
@@ -29,6 +29,8 @@ from mcp_proton.imap.headlines import KEPT, Columns
 from mcp_proton.imap.judging import Judge, bits
 from mcp_proton.imap.summaries import LONGEST_TEXT, Block, Book, Library
 from mcp_proton.imap.uids import UidSet
+
+UNHURRIED = settings(deadline=None)  # a busy machine is no fault
 
 WORDS = st.text(alphabet="aAb ßÜüﬁ\n\t", max_size=6)
 FIELDS = st.sampled_from(list(Field))
@@ -62,6 +64,7 @@ MESSAGES = st.lists(
 )
 
 
+@UNHURRIED
 @given(QUERIES, MESSAGES)
 def test_a_block_is_judged_as_each_of_its_messages_is(query: Query, messages: list) -> None:  # type: ignore[type-arg]
     block = Block()
