@@ -101,13 +101,16 @@ def test_what_is_not_there_ends_with_its_own_code(connected: Owner) -> None:
     assert connected.run("do", "messages_list", "--mailbox", "Nowhere").code == 4
 
 
-def test_escape_sequences_from_mail_never_reach_the_terminal(connected: Owner) -> None:
+def test_escape_sequences_never_reach_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    """Whatever was missed before: a terminal obeys control characters, wherever they come from."""
     printer = Printer()
-    printer.table([{"subject": "\x1b]0;owned\x07hello\x9b31m"}])
-    assert connected.run("config", "check").code == 0
-    # the fixture's reader took what was printed before; print again and read
+    printer.table([{"subject": "\x1b]0;owned\x07hello\x9b31m \u202eevil"}])
     printer.line("\x1b[31mred")
-    assert "\x1b" not in connected.run("config", "check").out
+    printer.remark("\x1b[2J")
+    printer.answer({"status": "ok", "text": "one\ntwo\x1b[1A"})
+    out, err = capsys.readouterr()
+    assert "\\x1b]0;owned" in out
+    assert not set(out + err) & set("\x1b\x07\x9b\u202e")
 
 
 class ThingsDestroy(Request):
