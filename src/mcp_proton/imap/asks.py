@@ -6,6 +6,7 @@ ask takes only what it asked for, since servers may run several commands side by
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ class Done(NamedTuple):
     text: bytes
 
 
-class Ask(Generic[T_co]):
+class Ask(ABC, Generic[T_co]):
     """`name` is the command for messages (never its arguments). `changes`: the mail may be different afterwards, so a
     connection lost before the answer leaves the outcome unknown. `secret`: no word of a refusal is kept."""
 
@@ -68,9 +69,9 @@ class Ask(Generic[T_co]):
         """Its caller went away: go on taking the answers, but keep none of them."""
         return
 
+    @abstractmethod
     def result(self, done: Done) -> T_co:
         """What the ask yields after its tagged OK."""
-        raise NotImplementedError
 
 
 class Plain(Ask[Done]):

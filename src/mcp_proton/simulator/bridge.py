@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from abc import ABC, abstractmethod
 from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 from zoneinfo import ZoneInfo
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Bridge:
+class Bridge(ABC):
     """What there is of a Bridge besides its connections; `close_sessions` ends those."""
 
     greeting_text = "Proton Mail Bridge 03.21.01"
@@ -80,9 +81,9 @@ class Bridge:
             user.finish_sync()
         return user
 
+    @abstractmethod
     def close_sessions(self, user: BridgeUser | None = None) -> None:
         """Close all sessions, or those of one user."""
-        raise NotImplementedError
 
     async def wait(self, seconds: float) -> None:
         """Let time pass for somebody at work; counted, so that a driver of the clock sees who waits."""
