@@ -15,6 +15,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mcp_proton import __version__
 from mcp_proton.config import folders as places
 from mcp_proton.config.reading import load
 from mcp_proton.config.tables import Account, Client, Config, Kind, Profile, Security, Storage
@@ -26,10 +27,13 @@ from mcp_proton.storage.switchfile import SwitchFile
 from mcp_proton.storage.tomllines import Lines, parse
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Mapping
+    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 
     from mcp_proton.domain.ports import MailBackend, SecretProvider
+    from mcp_proton.imap.backend import ImapBackend
+    from mcp_proton.imap.endpoint import Endpoint, TlsMode
     from mcp_proton.imap.indexing import DateIndexStore
+    from mcp_proton.imap.limits import Timing
     from mcp_proton.services.service import MailService
     from mcp_proton.simulator import Simulator
     from mcp_proton.storage.artifacts import FileArtifacts
@@ -236,7 +240,7 @@ async def _opened(found: Settings, vault: SecretProvider) -> AsyncIterator[Runni
     database = Database(found.folders.database, _migrate)
     journal = SqlJournal(database, clock, timedelta(days=kept.payload_days))
     dates = FileDateIndexes(found.folders.state / "dates", enabled=kept.date_index)
-    accounts = Accounts(found.config, lambda name, account: _backend(name, account, vault, dates))
+    accounts = Accounts(found.config, lambda name, account: _served(name, account, vault, dates))
     artifacts = FileArtifacts(
         found.folders.artifacts,
         clock,
@@ -271,22 +275,50 @@ async def _tidy(journal: SqlJournal, artifacts: FileArtifacts, keep: timedelta) 
         await journal.purge(keep)
 
 
-def _backend(name: str, account: Account, vault: SecretProvider, dates: DateIndexStore) -> MailBackend:
-    from mcp_proton.bridge.backend import BridgeBackend
-    from mcp_proton.imap.backend import ImapBackend
-    from mcp_proton.imap.endpoint import Credentials, Endpoint, Pin, TlsMode
-    from mcp_proton.services.wrappers import RetryReads
+def endpoint(account: Account) -> Endpoint:
+    """Return where an account's server is and how it is trusted."""
+    from mcp_proton.imap.endpoint import Endpoint, Pin
 
-    modes = {Security.STARTTLS: TlsMode.STARTTLS, Security.TLS: TlsMode.IMPLICIT, Security.PLAIN: TlsMode.PLAIN}
-    endpoint = Endpoint(
+    return Endpoint(
         host=account.host,
         port=account.imap,
-        tls=modes[account.protection],
+        tls=tls_mode(account.protection),
         pin=Pin.read(account.certificate) if account.certificate else None,
         plain_to_this_machine=account.security is Security.PLAIN,
     )
+
+
+def tls_mode(security: Security) -> TlsMode:
+    """Return the connection's TLS mode for the owner's word for it."""
+    from mcp_proton.imap.endpoint import TlsMode
+
+    modes = {Security.STARTTLS: TlsMode.STARTTLS, Security.TLS: TlsMode.IMPLICIT, Security.PLAIN: TlsMode.PLAIN}
+    return modes[security]
+
+
+def backend(
+    name: str,
+    account: Account,
+    password: Callable[[], Awaitable[str]],
+    *,
+    dates: DateIndexStore | None = None,
+    timing: Timing | None = None,
+) -> ImapBackend:
+    """Return the backend of an account as config.toml describes it. Opens nothing by itself."""
+    from mcp_proton.bridge.backend import BridgeBackend
+    from mcp_proton.imap.backend import ImapBackend
+    from mcp_proton.imap.endpoint import Credentials
+
     kind = BridgeBackend if account.kind is Kind.BRIDGE else ImapBackend
-    return RetryReads(kind(name, endpoint, Credentials(account.username, lambda: vault.secret(name)), dates=dates))
+    login = Credentials(account.username, password)
+    identity = {"name": "mcp-proton", "version": __version__}
+    return kind(name, endpoint(account), login, identity=identity, dates=dates, timing=timing)
+
+
+def _served(name: str, account: Account, vault: SecretProvider, dates: DateIndexStore) -> MailBackend:
+    from mcp_proton.services.wrappers import RetryReads
+
+    return RetryReads(backend(name, account, lambda: vault.secret(name), dates=dates))
 
 
 def _demo_config(simulator: Simulator) -> Config:

@@ -39,7 +39,7 @@ from mcp_proton.domain.ports import (
 from mcp_proton.domain.query import Query, matches
 from mcp_proton.mime import headers as mime_headers
 from mcp_proton.mime import outline as mime_outline
-from mcp_proton.mime import searching
+from mcp_proton.mime import searching, selecting
 from mcp_proton.policy.model import Policy
 
 EPOCH = datetime(2026, 11, 30, 12, tzinfo=UTC)
@@ -195,7 +195,8 @@ class MemoryAccount:
         """Return the outline."""
         self.calls.append("structure")
         box, stored = self._find(handle)
-        return Structure(_envelope(box, stored), mime_outline.outline(stored.raw).root)
+        root = mime_outline.outline(stored.raw).root
+        return Structure(replace(_envelope(box, stored), has_attachments=selecting.has_attachments(root)), root)
 
     async def fetch(
         self, handle: Handle, part: str = "", *, start: int = 0, limit: int | None = None
