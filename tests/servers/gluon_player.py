@@ -20,7 +20,7 @@ from tests.servers.gluon_line import PATIENCE, Line
 from tests.servers.gluon_session import login
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from mcp_proton.simulator.given import GivenUser
@@ -35,7 +35,6 @@ _BATCH = 0.6
 _SILENCE = 0.4
 # How long a session takes, at most, to be told of what the engine has just learned.
 _TELLING = 0.04
-_PACE = 0.01
 _GLUON_ID = re.compile(r"\{the gluon id of ([^}]+)\}")
 _EVIDENCE = frozenset({"note", "api calls", "sent", "stored", "shows"})
 
@@ -54,31 +53,18 @@ class Difference:
 
 
 def play(
-    path: Path, server: GluonServer, *, logins: dict[int, str] | None = None, pace: float = _PACE
+    path: Path, server: GluonServer, *, logins: Mapping[int, str] | None = None, pace: float = 0.01
 ) -> list[Difference]:
     """Play one recording; an empty list means no difference.
 
-    `logins` says which address the nth opened connection uses; without it the one that fits is looked for. `pace` is
-    how long Bridge's waits for the API last, as a share of the real ones.
+    `logins` says which address the nth opened connection uses where that isn't the first one; recordings don't. `pace`
+    is how long Bridge's waits for the API last, as a share of the real ones.
     """
-    recorded = recordings.load(path)
-    if logins is not None:
-        return _Play(recorded, server, logins, pace).run()
-    logins = {}
-    best = _Play(recorded, server, logins, pace).run()
-    addresses = [address for user in recorded.users for address in user.addresses]
-    for opening in range(sum("open" in step for step in recorded.steps) or 1):
-        for address in addresses[1:]:
-            if not best:
-                return []
-            found = _Play(recorded, server, {**logins, opening: address}, pace).run()
-            if len(found) < len(best):
-                logins[opening], best = address, found
-    return best
+    return _Play(recordings.load(path), server, logins or {}, pace).run()
 
 
 class _Play:
-    def __init__(self, recorded: Recording, server: GluonServer, logins: dict[int, str], pace: float) -> None:
+    def __init__(self, recorded: Recording, server: GluonServer, logins: Mapping[int, str], pace: float) -> None:
         self._recorded = recorded
         self._logins = logins
         self._names = Names()
@@ -267,13 +253,19 @@ class _Play:
             self._gluon.events()
 
     def _compare_port(self, expected: str) -> None:
-        try:
-            socket.create_connection((self._gluon.host, self._gluon.imap_port), timeout=1).close()
-            state = "open"
-        except OSError:
-            state = "refuses connections"
+        # A program that is going down takes a moment for it.
+        deadline = time.monotonic() + PATIENCE
+        while (state := self._port()) != expected and time.monotonic() < deadline:
+            time.sleep(_TELLING)
         if state != expected:
             self._differs("the IMAP port", expected, state)
+
+    def _port(self) -> str:
+        try:
+            socket.create_connection((self._gluon.host, self._gluon.imap_port), timeout=1).close()
+        except OSError:
+            return "refuses connections"
+        return "open"
 
     def _name_login(self, line: Line) -> None:
         users = self._gluon.users

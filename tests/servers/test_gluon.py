@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from tests.servers.gluon_server import Gluon, GluonServer
 
 # The first run builds the program, which takes minutes.
-pytest_plugins = ["tests.servers.gluon_server"]
 pytestmark = [pytest.mark.server, pytest.mark.process, pytest.mark.timeout(900)]
 
 MAIL = (

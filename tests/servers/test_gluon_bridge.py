@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 # The first run builds the program, which takes minutes.
-pytest_plugins = ["tests.servers.gluon_server"]
 pytestmark = [pytest.mark.server, pytest.mark.process, pytest.mark.timeout(900)]
 
 MAIL = (

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from tests.servers.gluon_server import GluonServer
 
 # The first run builds the program, which takes minutes.
-pytest_plugins = ["tests.servers.gluon_server"]
 pytestmark = [pytest.mark.server, pytest.mark.process, pytest.mark.timeout(900)]
 
 HERE = Path(__file__).parents[1] / "simulator" / "recordings"
@@ -36,9 +35,13 @@ DIFFERENT = {
         "in the recording two mailboxes got one UIDVALIDITY, by the second they were made",
     ),
 }
+# Which of two sessions is told first of new mail, and so has it as \Recent, is a race in the engine.
+RACES = {"idle-changes"}
+TRIES = 12
 # What needs a program of its own: another time zone, or a command that ends it.
 ALONE = {"search-dates-host-zone", "fetch-number-too-large"}
-PLAYED = sorted(path for path in HERE.glob("*.yaml") if path.stem not in BRIDGES_OWN | dict.fromkeys(ALONE))
+LOGINS = {"addresses-disabled": {1: "alias@proton.local"}, "split-mode-switch": {2: "alias@proton.local"}}
+PLAYED = sorted(path for path in HERE.glob("*.yaml") if path.stem not in ALONE | BRIDGES_OWN.keys())
 
 
 @pytest.mark.parametrize("path", PLAYED, ids=lambda path: path.stem)
@@ -48,9 +51,18 @@ def test_the_engine_answers_as_recorded_and_leaves_the_account_as_recorded(
     """N-3, N-8, N-10, N-18: what is claimed of Bridge holds on Proton's own engine."""
     # Time enough to see that everybody waits for a writer that waits for the API.
     pace = 0.13 if path.stem == "sync-api-unavailable" else 0.01
-    found = player.play(path, gluon_server, pace=pace)
     expected = DIFFERENT.get(path.stem, ([], ""))[0]
-    assert [difference.step for difference in found] == expected, "\n".join(map(str, found))
+    for _ in range(TRIES if path.stem in RACES else 1):
+        found = player.play(path, gluon_server, logins=LOGINS.get(path.stem), pace=pace)
+        if [difference.step for difference in found] == expected:
+            return
+    pytest.fail("\n".join(map(str, found)) or "no difference where one is known")
+
+
+def test_what_is_left_out_or_differs_is_little_and_explained() -> None:
+    assert len(PLAYED) > 140
+    assert all(reason for _, reason in DIFFERENT.values())
+    assert DIFFERENT.keys() | RACES | LOGINS.keys() <= {path.stem for path in PLAYED}
 
 
 def test_dates_in_searches_follow_the_zone_of_the_host() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from dataclasses import replace
 
 import pytest
@@ -184,10 +183,9 @@ async def test_a_server_that_stays_away_is_reported_and_not_hammered() -> None:
     async with pool_for(server) as pool:
         with pytest.raises(ConnectionLost):
             await pool.run(Noop())
-        began = time.monotonic()
-        with pytest.raises(ConnectionLost):
-            await pool.run(Noop())
-        assert time.monotonic() - began < 0.2
+        async with asyncio.timeout(2):  # the first try had four seconds of patience
+            with pytest.raises(ConnectionLost):
+                await pool.run(Noop())
 
 
 async def test_a_refused_login_is_not_repeated_at_once_but_tried_again_later() -> None:
@@ -340,9 +338,8 @@ async def test_closing_ends_the_waiting_and_the_working_and_says_goodbye() -> No
             working = asyncio.ensure_future(read("Busy"))
             waiting = asyncio.ensure_future(read("Late"))
             await asyncio.sleep(0.05)
-            began = time.monotonic()
-            await pool.aclose()
-            assert time.monotonic() - began < 2
+            async with asyncio.timeout(20):
+                await pool.aclose()
         outcomes = await asyncio.gather(working, waiting, return_exceptions=True)
         assert isinstance(outcomes[0], ConnectionLost)
         assert isinstance(outcomes[1], Busy)
