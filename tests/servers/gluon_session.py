@@ -32,6 +32,13 @@ class Session(Appender):
                 raise AppendRefusedError("the server closed the connection")
         return answer
 
+    def every_line_of(self, command: bytes) -> list[bytes]:
+        """All that comes back, the tagged line last, whatever it says."""
+        lines = [self.first_line_of(command)]
+        while lines[-1] and not lines[-1].startswith(b"y "):
+            lines.append(self._lines.readline())
+        return lines
+
     def first_line_of(self, command: bytes) -> bytes:
         """The first line that comes back, tagged or not."""
         self._socket.sendall(b"y " + command + b"\r\n")

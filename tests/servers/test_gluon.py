@@ -266,6 +266,55 @@ def test_trash_strips_labels_and_star_and_marks_read_in_the_real_account_only(
         assert one.state()["m"]["unread"] is (model == "fake")
 
 
+# -- found by comparing the engine with the simulator
+
+
+def test_a_forbidden_copy_or_move_is_refused_even_if_no_message_is_named(bridge: Gluon) -> None:
+    with login(bridge, "INBOX") as session:
+        for command in (b'UID COPY 99 "All Mail"', b"UID MOVE 99 Sent"):
+            with pytest.raises(AppendRefusedError, match="NO operation not allowed"):
+                session.command(command)
+        assert len(session.command(b"UID MOVE 99 Archive")) == 0
+
+
+def test_a_replacing_store_is_kept_for_the_first_message_only_until_the_event(bridge: Gluon) -> None:
+    """The server has it for all; other sessions of this Bridge see the others without any flag."""
+    with login(bridge, "INBOX") as session:
+        session.command(b"UID STORE 1:2 FLAGS (\\Seen)")
+        assert {one["unread"] for key, one in bridge.state().items() if key in {"old", "new"}} == {False}
+    with login(bridge, "INBOX") as session:
+        assert session.command(b"UID SEARCH SEEN") == [b"* SEARCH 1\r\n"]
+        bridge.events()
+        time.sleep(0.05)
+        session.command(b"NOOP")
+        assert session.command(b"UID SEARCH SEEN") == [b"* SEARCH 1 2\r\n"]
+
+
+def test_flags_set_by_others_are_told_without_a_uid_even_before_a_refusal_and_before_close(bridge: Gluon) -> None:
+    with login(bridge, "INBOX") as session:
+        for key, command, told in (
+            ("old", b"UID SEARCH ALL", b"* 2 FETCH (FLAGS (\\Recent \\Seen))\r\n"),
+            ("new", b'UID COPY 1 "All Mail"', b"* 1 FETCH (FLAGS (\\Recent \\Seen))\r\n"),
+        ):
+            bridge.elsewhere("mark read", key, on=True)
+            bridge.events()
+            time.sleep(0.05)
+            assert told in session.every_line_of(command)
+        bridge.elsewhere("mark read", "new", on=False)
+        bridge.events()
+        time.sleep(0.05)
+        assert session.every_line_of(b"CLOSE")[0] == b"* 1 FETCH (FLAGS (\\Recent))\r\n"
+
+
+def test_a_copy_into_the_same_mailbox_leaves_a_list_by_which_a_move_takes_the_new_copies_too(bridge: Gluon) -> None:
+    with login(bridge, "Trash") as session:
+        session.command(b"SELECT Labels/Blue")
+        session.command(b"UID COPY 1 Labels/Blue")
+        answer = session.command(b"UID MOVE 1:* Starred")
+    assert answer.count(b"* 1 EXPUNGE\r\n") == 2
+    assert shown(bridge, "Labels/Blue") == []
+
+
 # -- what is made
 
 
