@@ -36,6 +36,7 @@ T = TypeVar("T")
 STREAMED = 64 * 1024
 """a literal at least this long is offered to the ask's sink"""
 _RESPONSE_WEIGHT = 200  # what a short response costs in memory beside its own bytes
+_READ_WEIGHT = 600  # and one that was taken apart
 _TAGGED = re.compile(rb"([^\s]*) (OK|NO|BAD)(?: (.*))?\Z", re.DOTALL | re.IGNORECASE)
 _STAR, _PLUS = b"*+"
 
@@ -171,6 +172,7 @@ class Connection:
         running = Running(ask, tag, self._loop.time(), self._loop.create_future(), silence=silence)
         self._running[tag] = running
         self._settled.clear()
+        self._expect()
         self._arm()
         return running
 
@@ -205,6 +207,14 @@ class Connection:
         else:
             raise ProtocolViolation("what answers there is no IMAP server")
 
+    def on_lines(self, lines: memoryview) -> int:
+        oldest = self._oldest()
+        if oldest is None:
+            return 0
+        taken = oldest.ask.take_lines(lines)
+        self._weigh(oldest, taken.octets + taken.responses * _READ_WEIGHT)
+        return taken.octets
+
     def sink_for(self, head: bytes, size: int) -> Sink | None:
         if size < STREAMED:
             return None
@@ -225,11 +235,12 @@ class Connection:
     def _oldest(self) -> Running[Any] | None:
         return next(iter(self._running.values()), None)
 
-    def _untagged(self, text: bytes, literals: Sequence[bytes]) -> None:
+    def _expect(self) -> None:
+        """Have lines handed over the way the oldest command wants them."""
         oldest = self._oldest()
-        if oldest is not None and oldest.ask.reads_lines and oldest.ask.take_line(text, literals):
-            self._weigh(oldest, text, literals)
-            return
+        self.wire.framer.by_lines = oldest is not None and oldest.ask.reads_lines
+
+    def _untagged(self, text: bytes, literals: Sequence[bytes]) -> None:
         response = self._reader.read(text, literals)
         if not self.greeting.done() and self._greeted(response):
             return
@@ -242,17 +253,15 @@ class Connection:
         for running in self._running.values():
             if running.ask.take(response):
                 if not running.ask.held_back:
-                    self._weigh(running, text, literals)
+                    self._weigh(running, len(text) + sum(map(len, literals)) + _RESPONSE_WEIGHT)
                 return
         self._unasked += 1
         if self._unasked > self.limits.unasked:
             raise LimitExceeded("the mail server kept sending what nobody asked for")
         self._news(response)
 
-    def _weigh(self, running: Running[Any], text: bytes, literals: Sequence[bytes]) -> None:
-        running.held += len(text) + _RESPONSE_WEIGHT
-        if literals:
-            running.held += sum(map(len, literals))
+    def _weigh(self, running: Running[Any], octets: int) -> None:
+        running.held += octets
         if running.held > self.limits.held:
             raise LimitExceeded("the mail server sent more than one command may gather")
 
@@ -285,6 +294,7 @@ class Connection:
 
     def _complete(self, running: Running[Any], answer: str, text: bytes) -> None:
         del self._running[running.tag]
+        self._expect()
         self._unasked = 0
         next_one = self._oldest()
         if next_one is not None:

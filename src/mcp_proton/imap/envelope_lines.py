@@ -1,42 +1,66 @@
-"""FETCH responses that hold envelopes, kept as lines and read together: what lists and searches have in common.
+"""FETCH responses that hold envelopes, read many at a time: what lists and searches have in common.
 
-Reading a row into values costs several times what its octets cost; one expression a line, and a memory for what keeps
-coming back, costs less. Lines in an unusual spelling are left to the reader of rows.
+Reading a row into values costs several times what its octets cost; one expression over whole runs of lines, and a memory
+for what keeps coming back, costs less. A line in an unusual spelling, or with a literal, is read as any row is.
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
-from mcp_proton.imap.asks import Ask
+from mcp_proton.imap.asks import Ask, Taken
 from mcp_proton.imap.dates import LATEST, seconds
 from mcp_proton.imap.remembering import Remembered
 from mcp_proton.imap.rows import FetchRow, moment
-from mcp_proton.imap.tokens import QUOTED
 from mcp_proton.imap.writer import Atom, Verbatim, line
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from mcp_proton.imap.asks import Done
     from mcp_proton.imap.responses import Response
     from mcp_proton.imap.uids import UidSet
 
-STRING = rb"(?:" + QUOTED + rb"|NIL)"
-PEOPLE = rb"(?:NIL|\((?:\(" + STRING + rb"(?: " + STRING + rb"){3}\) ?)++\))"
-START = rb"\* [0-9]{1,10} FETCH \((?:UID ([0-9]{1,10}) )?"
-END = rb"(?: UID ([0-9]{1,10}))?\)\Z"
-_IS_FETCH = re.compile(rb"\* [0-9]{1,10} FETCH \(")
-_ID = re.compile(rb'"(<[!-;=?-\[\]-~]{1,1000}>)"\Z')
+Spans: TypeAlias = tuple[bytes, ...]
+"""The groups of a line in its usual spelling; what it lacks, and what is NIL, is empty:
+UID before the flags, flags, UID after them, INTERNALDATE, RFC822.SIZE; of the envelope, date, subject, from, reply-to,
+to, cc, bcc, in-reply-to and message-id, these two as an id (first) or as any other text (second); UID at the end;
+nothing. Texts are the insides of their quotes, correspondents whole lists (also `NIL`)."""
+
+# No text reaches over the end of a line, so a quote left open spoils its own line only.
+_INSIDE = rb'[^"\\\r\n]*+(?:\\[^\r\n][^"\\\r\n]*+)*+'
+_STRING = rb'(?:"' + _INSIDE + rb'"|NIL)'
+_TEXT = rb'(?:"(' + _INSIDE + rb')"|NIL)'
+_ID = rb'(?:"(?:(<[!#-;=?-\[\]-~]{1,1000}+>)"|(' + _INSIDE + rb')")|NIL)'
+_PEOPLE = rb"(?:NIL|\((?:\(" + rb" ".join([_STRING] * 4) + rb"\) ?)++\))"
+_LIKE_FROM = rb"(?>(?P=from)|" + _PEOPLE + rb")"  # sender and reply-to mostly repeat it
+_ENVELOPE = rb" ".join(
+    (
+        _TEXT,  # date
+        _TEXT,  # subject
+        rb"(?P<from>" + _PEOPLE + rb")",
+        _LIKE_FROM,  # sender
+        rb"(" + _LIKE_FROM + rb")",  # reply-to
+        *[rb"(" + _PEOPLE + rb")"] * 3,  # to, cc, bcc
+        _ID,  # in-reply-to
+        _ID,  # message-id
+    )
+)
+_UID = rb"UID ([0-9]{1,10})"
+_LINES = re.compile(
+    rb"\* [0-9]{1,10} FETCH \((?:" + _UID + rb" )?(?:FLAGS \(([^()\r\n]*+)\) )?(?:" + _UID + rb" )?"
+    rb'(?:INTERNALDATE "([^"\r\n]*+)" )?(?:RFC822\.SIZE ([0-9]{1,19}) )?'
+    rb"ENVELOPE \(" + _ENVELOPE + rb"\)(?: " + _UID + rb")?\)\r?\n"
+    rb"|((?s:.+))"
+)
+"""One line in its usual spelling; or else, since matches follow each other without a gap, all that is left."""
 USUAL_DATE = 26
 DAY = 24 * 3600
 
 
 class EnvelopeLines(Ask[None]):
-    """UID FETCH of `items`, ENVELOPE among them. What came lies in `lines`, and in `rows` where literals came with it.
+    """UID FETCH of `items`, ENVELOPE among them. What came lies in `usual`, and in `rows` where it was unusual.
 
-    A line goes to the oldest command under way, so of several at once each may hold lines of another.
+    A line goes to the oldest command under way, so of several at once `usual` of each may hold lines of another.
     """
 
     reads_lines = True
@@ -45,20 +69,20 @@ class EnvelopeLines(Ask[None]):
     def __init__(self, uids: UidSet) -> None:
         super().__init__("UID FETCH", line(Atom("UID"), Atom("FETCH"), uids, Verbatim(self.items)))
         self.uids = uids
-        self.lines: list[bytes] = []
+        self.usual: list[Spans] = []
         self.rows: list[FetchRow] = []
         self._abandoned = False
 
-    def take_line(self, text: bytes, literals: Sequence[bytes]) -> bool:
-        """Keep a line without literals that holds an envelope."""
-        if literals or b"ENVELOPE (" not in text or not _IS_FETCH.match(text):
-            return False
+    def take_lines(self, lines: memoryview) -> Taken:
+        """Keep the lines up to the first that is anything but an envelope in its usual spelling."""
+        found: list[Spans] = _LINES.findall(lines)
+        left = found.pop()[-1] if found and found[-1][-1] else b""
         if not self._abandoned:
-            self.lines.append(text)
-        return True
+            self.usual += found
+        return Taken(len(lines) - len(left), len(found))
 
     def take(self, response: Response) -> bool:
-        """Keep a row of this window that came with literals."""
+        """Keep a row of this window that came in another spelling."""
         if type(response) is not FetchRow or response.uid not in self.uids or response.envelope is None:
             return False
         if not self._abandoned:
@@ -68,10 +92,10 @@ class EnvelopeLines(Ask[None]):
     def abandon(self) -> None:
         """Drop what is left to come."""
         self._abandoned = True
-        self.lines, self.rows = [], []
+        self.usual, self.rows = [], []
 
     def result(self, done: Done) -> None:
-        """Nothing: the lines are there to be read."""
+        """Nothing: what came is there to be read."""
 
 
 class DateReader:
@@ -96,9 +120,3 @@ def _midnight(day_and_zone: bytes) -> int | None:
     found = moment(day_and_zone[:12] + b"00:00:00" + day_and_zone[12:])
     began = 0 if found is None else int(found.timestamp())
     return began if 0 < began < LATEST - 2 * DAY else None
-
-
-def usual_id(span: bytes) -> bytes | None:
-    """The id a quoted string holds if it is nothing but that; None where it has to be looked for."""
-    found = _ID.match(span)
-    return None if found is None else found[1]

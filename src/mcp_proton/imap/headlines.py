@@ -5,43 +5,30 @@ Plain text is its own lower case, correspondents are folded once each, and only 
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcp_proton.domain.query import Field, fold
 from mcp_proton.imap import envelope as envelopes
 from mcp_proton.imap import envelopes as decoded
 from mcp_proton.imap.dates import seconds
-from mcp_proton.imap.envelope_lines import END, PEOPLE, START, STRING, DateReader, EnvelopeLines, usual_id
-from mcp_proton.imap.limits import Limits
+from mcp_proton.imap.envelope_lines import DateReader, EnvelopeLines
 from mcp_proton.imap.remembering import Remembered
-from mcp_proton.imap.rows import FetchRow, RowReader
+from mcp_proton.imap.tokens import unescaped
 from mcp_proton.mime.searching import people
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from mcp_proton.imap.envelope_lines import Spans
+    from mcp_proton.imap.rows import FetchRow
 
 KEPT = (Field.SUBJECT, Field.FROM, Field.TO, Field.CC, Field.BCC)
-_LINE = re.compile(
-    START
-    + rb'(?:INTERNALDATE "([^"]*)" )?ENVELOPE \('
-    + rb" ".join(
-        (
-            STRING,  # date
-            rb"(" + STRING + rb")",  # subject
-            rb"(" + PEOPLE + rb")",  # from
-            PEOPLE,  # sender
-            PEOPLE,  # reply-to
-            *[rb"(" + PEOPLE + rb")"] * 3,  # to, cc, bcc
-            *[rb"(" + STRING + rb")"] * 2,  # in-reply-to, message-id
-        )
-    )
-    + rb"\)"
-    + END
+_CAREFUL = b"\0"
+_LOWER = bytes(
+    octet if octet == 0x0A else ord(chr(octet).lower()) if 0x20 <= octet < 0x7F and octet not in b"\\=" else 0
+    for octet in range(256)
 )
-_PLAIN = re.compile(rb"[\x20-\x5b\x5d-\x7e]*\Z")
-"""printable ASCII but the backslash"""
+"""Printable ASCII in lower case; for anything that may need decoding `_CAREFUL`."""
 
 
 class HeaderLines(EnvelopeLines):
@@ -108,33 +95,48 @@ class HeaderReader:
     def __init__(self) -> None:
         self._people = Remembered(_folded_people)
         self._dates = DateReader()
-        self._odd = RowReader(Limits())
 
     def read(self, ask: HeaderLines) -> Columns:
-        """What came of a window. Raises ProtocolViolation for lines that cannot be taken apart."""
-        found = [_LINE.match(text) for text in ask.lines]
-        usual = [match.groups() for match in found if match is not None]
-        columns = self._columns(usual) if usual else nothing()
-        odd = [text for text, match in zip(ask.lines, found, strict=True) if match is None]
-        for row in (*ask.rows, *(self._odd.read(text, ()) for text in odd)):
+        """What came of a window."""
+        columns = self._columns(ask.usual) if ask.usual else nothing()
+        for row in ask.rows:
             columns.append(row)
         return columns
 
-    def _columns(self, spans: Sequence[Sequence[bytes]]) -> Columns:
-        before, dates, subjects, from_, to, cc, bcc, replies, ids, after = zip(*spans, strict=True)
+    def _columns(self, lines: Sequence[Spans]) -> Columns:
+        (
+            first,
+            _,
+            second,
+            dates,
+            _,
+            _,
+            subjects,
+            from_,
+            _,
+            to,
+            cc,
+            bcc,
+            replies,
+            other_replies,
+            ids,
+            other_ids,
+            last,
+            _,
+        ) = zip(*lines, strict=True)
         people = self._people.__getitem__
         return Columns(
-            [int(first or last or 0) for first, last in zip(before, after, strict=True)],
-            [0 if text is None else self._dates.seconds(text) for text in dates],
+            [int(before or between or after or 0) for before, between, after in zip(first, second, last, strict=True)],
+            [self._dates.seconds(text) if text else 0 for text in dates],
             (
-                [_folded_string(span) for span in subjects],
+                _folded_texts(subjects),
                 list(map(people, from_)),
                 list(map(people, to)),
                 list(map(people, cc)),
                 list(map(people, bcc)),
             ),
-            [_one_id(span) for span in ids],
-            [_one_id(span) for span in replies],
+            _ids(ids, other_ids),
+            _ids(replies, other_replies),
         )
 
 
@@ -147,18 +149,27 @@ def _folded_people(span: bytes) -> bytes:
     return _folded(people(decoded.addresses(envelopes.addresses(span))))
 
 
-def _folded_string(span: bytes) -> bytes:
-    """A quoted string or NIL, folded. What is plain needs no decoding: its fold is its lower case."""
-    if b"=?" not in span and _PLAIN.match(span):
-        return b"" if span == b"NIL" else b" ".join(span[1:-1].lower().split())
-    return _folded(decoded.decoded(envelopes.text(span)))
+def _folded_texts(insides: Sequence[bytes]) -> list[bytes]:
+    """What stands in quoted strings, folded, all at once. What is plain needs no decoding: its fold is its lower case."""
+    lowered = b"\n".join(insides).translate(_LOWER)
+    texts = lowered.split(b"\n")
+    if any(blanks in b"\n%b\n" % lowered for blanks in (b"  ", b"\n ", b" \n")):
+        texts = [b" ".join(text.split()) for text in texts]
+    if _CAREFUL in lowered:
+        for row, text in enumerate(texts):
+            if _CAREFUL in text:
+                texts[row] = _folded(decoded.decoded(unescaped(insides[row])))
+    return texts
 
 
 def _folded(text: str) -> bytes:
     return fold(text).encode("utf-8", "surrogatepass")
 
 
-def _one_id(span: bytes) -> bytes:
-    if span == b"NIL":
-        return b""
-    return usual_id(span) or decoded.message_id(envelopes.text(span)).encode("utf-8", "surrogatepass")
+def _ids(usual: Sequence[bytes], other: Sequence[bytes]) -> list[bytes]:
+    """Ids as they are, and those that have to be looked for in another text."""
+    return [one or (_one_id(text) if text else b"") for one, text in zip(usual, other, strict=True)]
+
+
+def _one_id(inside: bytes) -> bytes:
+    return decoded.message_id(unescaped(inside)).encode("utf-8", "surrogatepass")

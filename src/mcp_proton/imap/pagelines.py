@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from mcp_proton.domain.mail import Envelope
 from mcp_proton.imap import envelope as raw
 from mcp_proton.imap import envelopes, flags, keys
-from mcp_proton.imap.envelope_lines import END, PEOPLE, START, STRING, DateReader, EnvelopeLines, usual_id
+from mcp_proton.imap.envelope_lines import DateReader, EnvelopeLines
 from mcp_proton.imap.errors import Rejected
-from mcp_proton.imap.limits import Limits
 from mcp_proton.imap.remembering import Remembered
-from mcp_proton.imap.rows import RowReader
+from mcp_proton.imap.tokens import unescaped
 from mcp_proton.imap.uids import UidSet
 
 if TYPE_CHECKING:
@@ -21,15 +19,7 @@ if TYPE_CHECKING:
 
     from mcp_proton.domain.mail import Address, Mailbox
     from mcp_proton.imap.box import Box
-
-_LINE = re.compile(
-    START
-    + rb"FLAGS \(([^()]*)\) (?:UID ([0-9]{1,10}) )?"
-    + rb'INTERNALDATE "([^"]*)" RFC822\.SIZE ([0-9]{1,19}) ENVELOPE \('
-    + rb" ".join((*[rb"(" + STRING + rb")"] * 2, *[rb"(" + PEOPLE + rb")"] * 6, *[rb"(" + STRING + rb")"] * 2))
-    + rb"\)"
-    + END
-)
+    from mcp_proton.imap.envelope_lines import Spans
 
 
 class PageLines(EnvelopeLines):
@@ -45,44 +35,35 @@ class PageReader:
         self._people: Remembered[tuple[Address, ...]] = Remembered(_addresses)
         self._flags: Remembered[frozenset[str]] = Remembered(_flags)
         self._dates = DateReader()
-        self._odd = RowReader(Limits())
 
     def read(self, mailbox: Mailbox, uidvalidity: int, asks: Iterable[PageLines]) -> dict[int, Envelope]:
-        """The envelopes that came, by UID. Raises ProtocolViolation for lines that cannot be taken apart."""
+        """The envelopes that came, by UID."""
         found: dict[int, Envelope] = {}
         for ask in asks:
-            rows = list(ask.rows)
-            for text in ask.lines:
-                usual = _LINE.match(text)
-                if usual is None:
-                    rows.append(self._odd.read(text, ()))
-                else:
-                    uid, shown = self._envelope(mailbox, uidvalidity, usual.groups())
-                    found[uid] = shown
-            found |= {row.uid: envelopes.envelope(mailbox, uidvalidity, row) for row in rows}
+            found.update(self._envelope(mailbox, uidvalidity, spans) for spans in ask.usual)
+            found.update((row.uid, envelopes.envelope(mailbox, uidvalidity, row)) for row in ask.rows)
         return found
 
-    def _envelope(self, mailbox: Mailbox, uidvalidity: int, spans: Sequence[bytes]) -> tuple[int, Envelope]:
-        first, marks, second, internaldate, size, date, subject, from_, _, reply_to, to, cc, bcc, reply, own, last = (
-            spans
-        )
+    def _envelope(self, mailbox: Mailbox, uidvalidity: int, spans: Spans) -> tuple[int, Envelope]:
+        first, marks, second, internaldate, size, date, subject, from_, reply_to, to, cc, bcc, *ids, last, _ = spans
+        reply, other_reply, own, other_own = ids
         people = self._people
         uid = int(first or second or last or 0)
         received = self._dates.seconds(internaldate)
         return uid, Envelope(
             handle=keys.handle(mailbox, uidvalidity, uid),
-            subject=envelopes.decoded(raw.text(subject)),
+            subject=envelopes.decoded(unescaped(subject)),
             sender=people[from_],
             to=people[to],
             cc=people[cc],
             bcc=people[bcc],
             reply_to=people[reply_to],
-            date=envelopes.date_of(raw.text(date)),
+            date=envelopes.date_of(unescaped(date)),
             received=datetime.fromtimestamp(received, UTC) if received else None,
-            size=int(size),
+            size=int(size or 0),
             flags=self._flags[marks],
-            message_id=_id(own),
-            in_reply_to=_id(reply),
+            message_id=_id(own, other_own),
+            in_reply_to=_id(reply, other_reply),
         )
 
     async def fetch(self, mailbox: Mailbox, box: Box, uids: Iterable[int]) -> dict[int, Envelope]:
@@ -111,8 +92,5 @@ def _flags(inside: bytes) -> frozenset[str]:
     return flags.ours(word.decode("utf-8", "replace") for word in inside.split())
 
 
-def _id(span: bytes) -> str:
-    if span == b"NIL":
-        return ""
-    usual = usual_id(span)
-    return envelopes.message_id(raw.text(span)) if usual is None else usual.decode("ascii")
+def _id(usual: bytes, other: bytes) -> str:
+    return usual.decode("ascii") if usual else envelopes.message_id(unescaped(other))

@@ -9,8 +9,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left, bisect_right
 from collections import OrderedDict
-from dataclasses import dataclass, field
-from itertools import accumulate
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mcp_proton.imap.headlines import KEPT
@@ -33,42 +32,41 @@ _END = b"\n"  # folded text holds no line break, so nothing found reaches over t
 
 @dataclass(slots=True)
 class Column:
-    """One field of a block."""
+    """One field of a block: the texts of its rows one after the other, each with a line break behind it."""
 
     texts: bytes = b""
-    ends: array[int] = field(default_factory=lambda: array("I"))
+    rows: int = 0
     cut: int = 0
     """bit set of rows whose text was too long to keep whole"""
 
     def add(self, values: Sequence[bytes]) -> None:
         """Append one text a row."""
-        lengths = [len(value) for value in values]
-        if max(lengths, default=0) > LONGEST_TEXT:
-            for row, length in enumerate(lengths, len(self.ends)):
-                self.cut |= (length > LONGEST_TEXT) << row
+        if max(map(len, values), default=0) > LONGEST_TEXT:
+            for row, value in enumerate(values, self.rows):
+                self.cut |= (len(value) > LONGEST_TEXT) << row
             values = [value[:LONGEST_TEXT] for value in values]
-            lengths = [len(value) for value in values]
-        before = len(self.texts)
-        self.ends.extend([end + row for row, end in enumerate(accumulate(lengths), before + 1)])
-        self.texts = b"".join((self.texts, _END.join(values), _END if values else b""))
+        self.rows += len(values)
+        self.texts += _END.join((*values, b""))
 
     def rows_with(self, needle: bytes) -> int:
-        """The bit set of rows that hold `needle`."""
-        found, at = 0, self.texts.find(needle)
+        """The bit set of rows that hold `needle`, which has no line break and is not empty."""
+        found = row = end = 0
+        at = self.texts.find(needle)
         while at >= 0:
-            row = bisect_right(self.ends, at)
+            row += self.texts.count(_END, end, at)
             found |= 1 << row
-            at = self.texts.find(needle, self.ends[row])
+            end = self.texts.index(_END, at)
+            at = self.texts.find(needle, end + 1)
         return found
 
     def of(self, row: int) -> bytes:
         """The text of one row."""
-        return self.texts[self.ends[row - 1] if row else 0 : self.ends[row] - 1]
+        return self.texts.split(_END, row + 1)[row]
 
     @property
     def octets(self) -> int:
         """What it takes in memory, nearly."""
-        return len(self.texts) + 4 * len(self.ends) + 150
+        return len(self.texts) + 150
 
 
 class Block:

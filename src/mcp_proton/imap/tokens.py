@@ -35,7 +35,11 @@ _CROWDED = 1 << 20
 
 def unquoted(quoted: bytes) -> bytes:
     r"""The value of a quoted string. Besides IMAP's two escapes, Go's are understood: Bridge sends `\t`, `\u00a0`."""
-    inside = quoted[1:-1]
+    return unescaped(quoted[1:-1])
+
+
+def unescaped(inside: bytes) -> bytes:
+    """The value of a quoted string from what stands between its quotes."""
     return _ESCAPE.sub(_escaped, inside) if b"\\" in inside else inside
 
 
