@@ -49,6 +49,7 @@ async def run(
                 "status": "ok",
                 "host": simulator.host,
                 "imap_port": simulator.imap_port,
+                "smtp_port": simulator.smtp_port,
                 "security": "starttls",
                 "username": simulator.username,
                 "password": simulator.password,

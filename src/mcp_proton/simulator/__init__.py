@@ -1,9 +1,9 @@
 """A stand-in for Proton Mail Bridge 3.21.1 on loopback, held to recordings of the real one.
 
     async with Simulator([GivenMessage(raw)]) as sim:
-        ...  # IMAP on 127.0.0.1, sim.imap_port; sim.username, sim.password, sim.certificate_pem
-        sim.deliver(raw, key="new"); sim.release_events(); sim.state()
-        sim.faults.at("before STORE", action="drop")
+        ...  # on 127.0.0.1: IMAP sim.imap_port, SMTP sim.smtp_port; sim.username, sim.password, sim.certificate_pem
+        sim.deliver(raw, key="new"); sim.release_events(); sim.state(); sim.sent
+        sim.faults.at("before STORE", action="drop"); sim.settings.suppresses_repeats = False
 
 It imports nothing else of this project.
 """
@@ -13,6 +13,7 @@ from __future__ import annotations
 from mcp_proton.simulator.account import Account
 from mcp_proton.simulator.certificate import Certificate, make_certificate
 from mcp_proton.simulator.clock import HostClock, WoundClock
+from mcp_proton.simulator.departures import Departure
 from mcp_proton.simulator.faults import ApiFault, FaultScript
 from mcp_proton.simulator.given import GivenLabel, GivenMessage, GivenUser
 from mcp_proton.simulator.lively import lively_user
@@ -24,6 +25,7 @@ __all__ = [
     "Account",
     "ApiFault",
     "Certificate",
+    "Departure",
     "Difference",
     "FaultScript",
     "GivenLabel",

@@ -9,23 +9,20 @@ from __future__ import annotations
 import datetime as dt
 import random
 import uuid
-import zlib
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
-from functools import cache
 from typing import TYPE_CHECKING, Literal
 
-from mcp_proton.simulator import account_message
 from mcp_proton.simulator import labels as ids
+from mcp_proton.simulator.message import AT_HOME, NO_LABELS, Message
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
+    from mcp_proton.simulator.account_message import AccountMessage
     from mcp_proton.simulator.given import GivenLabel, GivenMessage
 
 Model = Literal["fake", "real"]
-_AT_HOME = "home"
-_NO_LABELS: frozenset[str] = frozenset()
 
 
 class NoSuchLabelError(LookupError):
@@ -49,83 +46,6 @@ class Label:
     name: str
     folder: bool
     parent: str | None = None
-
-
-class Message:
-    """A message on the server. `labels` are custom labels only; the star and the place are kept apart."""
-
-    __slots__ = (
-        "_raw", "address", "flags", "id", "key", "labels", "order", "origin", "place", "starred", "time", "unread",
-    )  # fmt: skip
-
-    def __init__(self, message_id: str, given: GivenMessage, time: float, address: str, order: int) -> None:
-        self.id = message_id
-        self.key = given.key
-        self._raw: bytes | Callable[[], bytes] = (
-            given.raw if callable(given.raw) else zlib.compress(_crlf(given.raw), 1)
-        )
-        self.flags = _interned(frozenset(given.flags))
-        self.labels: frozenset[str] = _NO_LABELS
-        self.place: str | None = None
-        self.starred = False
-        self.unread = given.unread
-        self.time = time
-        self.address = address
-        self.origin = given.origin
-        self.order = order
-
-    @property
-    def raw(self) -> bytes:
-        """The message's bytes as they reached the server, lines ended by CRLF."""
-        return _crlf(self._raw()) if callable(self._raw) else zlib.decompress(self._raw)
-
-    @raw.setter
-    def raw(self, raw: bytes) -> None:
-        self._raw = zlib.compress(_crlf(raw), 1)
-
-    @property
-    def subject(self) -> str:
-        """The subject as the API has it."""
-        if self.is_draft:
-            return account_message.composed(self.raw, draft=True, date="").subject
-        if self.origin == "delivered":
-            return account_message.delivered(self.raw).subject
-        if self.origin == "appended":
-            return account_message.appended(self.raw, "0").subject
-        return account_message.imported(self.raw).subject
-
-    @property
-    def is_draft(self) -> bool:
-        """Neither sent nor received."""
-        return not self.flags & {"received", "sent", "scheduled"}
-
-    @property
-    def home(self) -> str:
-        """The place its flavour gives it."""
-        if "scheduled" in self.flags:
-            return ids.SCHEDULED
-        if "received" in self.flags:
-            return ids.INBOX
-        return ids.SENT if "sent" in self.flags else ids.DRAFTS
-
-    @property
-    def location(self) -> str | None:
-        """The label id of the place it is in; None for an orphan."""
-        return self.home if self.place == _AT_HOME else self.place
-
-    @property
-    def label_ids(self) -> list[str]:
-        """Every label the API shows on it."""
-        shown = [ids.ALL_MAIL]
-        if self.flags & {"sent", "scheduled"}:
-            shown.append(ids.ALL_SENT)
-        if self.is_draft:
-            shown.append(ids.ALL_DRAFTS)
-        if self.location is not None:
-            shown.append(self.location)
-        if self.starred:
-            shown.append(ids.STARRED)
-        return [*shown, *sorted(self.labels)]
 
 
 class Account:
@@ -231,7 +151,7 @@ class Account:
         """The API's unlabel call: from its place a message becomes an orphan."""
         for message in self._known(message_ids):
             if label_id in ids.HOMES:
-                message.place = None if message.place == _AT_HOME else message.place
+                message.place = None if message.place == AT_HOME else message.place
             elif label_id == ids.STARRED:
                 message.starred = False
             elif message.place == label_id:
@@ -258,6 +178,35 @@ class Account:
             del self.messages[message.id]
             self.log.append(Change("message", message.id, "deleted"))
 
+    def own_address(self, wanted: str) -> str | None:
+        """The address of this account that is meant, case and `+tag` aside; None if it has none such."""
+        local, at, domain = wanted.rpartition("@")
+        bare = f"{local.partition('+')[0]}{at}{domain}".lower()
+        return next((one for one in self.addresses if one.lower() == bare), None)
+
+    def sent(self, message: Message, composed: AccountMessage, time: float) -> None:
+        """A draft becomes sent mail."""
+        message.composed = composed
+        message.flags = (message.flags - {"draft"}) | {"sent"}
+        message.place = AT_HOME
+        message.time = time
+        self._changed(message)
+
+    def rewrite(self, message: Message, composed: AccountMessage) -> None:
+        """Change what is held of a draft."""
+        message.composed = composed
+        self._changed(message)
+
+    def with_message_id(self, external_id: str) -> list[Message]:
+        """The messages of exactly this Message-ID (without brackets), the oldest first."""
+        named = external_id.encode("utf-8", "surrogateescape")
+        return [
+            message
+            for message in self.messages.values()
+            if (message.composed is not None or named in message.raw.partition(b"\r\n\r\n")[0])
+            and message.held.external_id == external_id
+        ]
+
     def ask_for_refresh(self) -> None:
         """Tell every Bridge to load all mail anew."""
         self.log.append(Change("refresh", "mail"))
@@ -273,7 +222,7 @@ class Account:
 
     def _put(self, message: Message, label_id: str) -> None:
         if label_id in ids.HOMES:
-            message.place = _AT_HOME
+            message.place = AT_HOME
         elif label_id == ids.STARRED:
             message.starred = True
         elif label_id in ids.FIXED_PLACES or (label_id in self.labels and self.labels[label_id].folder):
@@ -283,7 +232,7 @@ class Account:
 
     def _strip(self, message: Message) -> None:
         if self.model == "real" and message.place in {ids.TRASH, ids.SPAM}:
-            message.labels = _NO_LABELS
+            message.labels = NO_LABELS
             message.starred = False
             message.unread = message.unread and message.place != ids.TRASH
 
@@ -306,15 +255,6 @@ class Account:
 
     def _label_name(self, label_id: str) -> str:
         return ids.ACCOUNT_NAMES[label_id] if label_id in ids.ACCOUNT_NAMES else self.label_path(self.labels[label_id])
-
-
-@cache
-def _interned(flags: frozenset[str]) -> frozenset[str]:
-    return flags
-
-
-def _crlf(raw: bytes) -> bytes:
-    return raw.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
 
 
 def _date_of(given: GivenMessage, now: float) -> float:

@@ -1,12 +1,14 @@
 """What a Proton account holds of a message: metadata, one body, attachments; or the whole original, kept as it came.
 
 There are four ways in: `delivered` is mail from outside, `imported` what another program imported, `appended` an IMAP
-APPEND (an import that Bridge prepares), `composed` a draft, or mail sent from Bridge. Which text part survives a
-delivery and the order of attachments are traits of Proton's fake API, the rest is Proton's and Bridge's doing.
+APPEND (an import that Bridge prepares), `composed` a draft; mail sent by SMTP is written `in_composers_form`. Which text
+part survives a delivery and the order of attachments are traits of Proton's fake API, the rest is Proton's and Bridge's
+doing.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 
 from mcp_proton.simulator import parts
@@ -15,6 +17,7 @@ from mcp_proton.simulator.go_text import as_json, decode_words, encode_words, kn
 from mcp_proton.simulator.headers import canonical, fold, gathered
 from mcp_proton.simulator.sections import Section
 
+_BRACKETED = re.compile(r"<(.*)>")
 # What Bridge adds to a message in which it finds no body.
 _EMPTY_TEXT = b"Content-Transfer-Encoding: quoted-printable\r\nContent-Type: text/plain;charset=utf8\r\n\r\n"
 # The header that Proton sees of a message kept whole.
@@ -62,21 +65,30 @@ def composed(raw: bytes, *, draft: bool, date: str, sender: Address | None = Non
     message = _parsed(raw)
     found = _metadata(message)
     sender = sender or found.sender
-    subject = _readable(found.subject)
-    content = parts.of_delivery(message)
-    people = (("From", [sender] if sender else []), ("To", found.to), ("Cc", found.cc), ("Bcc", found.bcc))
-    header = [("Subject", encode_words(subject))]
-    header += [(name, printed(addresses)) for name, addresses in people if addresses]
-    header += [("Content-Type", content.media_type), ("Date", date)]
-    header += [("Message-Id", f"<{found.external_id}>")] if found.external_id else []
-    return replace(
+    found = replace(
         found,
-        header=header,
-        subject=subject,
+        subject=_readable(found.subject),
+        external_id=_BRACKETED.sub(r"\1", message.get("message-id") or "").strip(),
         sender=sender,
         reply_to=[sender] if sender and not draft else [],
-        content=content,
+        content=parts.of_composer(message),
     )
+    return in_composers_form(found, date=date)
+
+
+def in_composers_form(message: AccountMessage, *, date: str, thread: str = "") -> AccountMessage:
+    """A message whose header is the one Proton's composer writes; `thread` is the Message-ID list it answers to."""
+    people = (
+        ("From", [message.sender] if message.sender else []),
+        ("To", message.to), ("Cc", message.cc), ("Bcc", message.bcc),
+    )  # fmt: skip
+    header = [("Subject", encode_words(message.subject))]
+    header += [(name, printed(addresses)) for name, addresses in people if addresses]
+    header += [("Content-Type", message.content.media_type)]
+    header += [("References", thread), ("In-Reply-To", thread.split()[-1])] if thread else []
+    header += [("Date", date)]
+    header += [("Message-Id", f"<{message.external_id}>")] if message.external_id else []
+    return replace(message, header=header)
 
 
 def imported(raw: bytes) -> AccountMessage:

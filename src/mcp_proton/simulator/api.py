@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from mcp_proton.simulator.faults import ApiFault, FaultScript
+    from mcp_proton.simulator.settings import Settings
 
 T = TypeVar("T")
 HOST = "mail-api.proton.me"
@@ -22,10 +23,11 @@ _BUSY = frozenset({429, 503})
 class ApiError(Exception):
     """A call that failed for good; the text is what ends up in an IMAP answer.
 
-    `ends_connection` says that Bridge closes the IMAP connection after that answer.
+    `ends_connection` says that Bridge closes the IMAP connection after that answer, `is_broken` that no try was answered.
     """
 
     ends_connection = False
+    is_broken = False
 
 
 class RefusedError(Exception):
@@ -43,28 +45,29 @@ class _BrokenError(Exception):
 class Api:
     """Makes calls on behalf of Bridge; `calls` is the log of what was asked."""
 
-    def __init__(self, faults: FaultScript, wait: Callable[[float], Awaitable[None]]) -> None:
+    def __init__(self, faults: FaultScript, settings: Settings, wait: Callable[[float], Awaitable[None]]) -> None:
         self._faults = faults
+        self._settings = settings
         self._wait = wait
         self.calls: list[str] = []
 
-    async def call(self, method: str, path: str, do: Callable[[], T]) -> T:
+    async def call(self, method: str, path: str, do: Callable[[], T], *, query: str = "") -> T:
         """Carry out one call as often as Bridge's client would; raises ApiError when it gives up."""
         refreshed = False
         for attempt in range(_TRIES):
             try:
                 return await self._once(method, path, do)
             except _BrokenError:
-                if attempt == _TRIES - 1:
-                    raise ApiError(_no_answer(method, path)) from None
+                if attempt == _TRIES - 1 or not self._settings.repeats_broken_calls:
+                    raise _no_answer(method, path) from None
             except RefusedError as refused:
                 if refused.status == 401 and not refreshed:
                     refreshed = True
                 elif refused.status in _BUSY and attempt < _TRIES - 1:
                     await self._wait(_WAITS_BEFORE_RETRY[attempt])
                 else:
-                    raise ApiError(_text(method, path, refused)) from None
-        raise ApiError(_no_answer(method, path))
+                    raise ApiError(_text(method, path + query, refused)) from None
+        raise _no_answer(method, path)
 
     def refuses(self, method: str, path: str) -> RefusedError | None:
         """Whether such a call would be refused now, without making it (the event loop's own requests)."""
@@ -98,8 +101,10 @@ class Api:
         return next((fault for fault in self._faults.api if fault.takes(method, path)), None)
 
 
-def _no_answer(method: str, path: str) -> str:
-    return f'received no response from API: {method.capitalize()} "https://{HOST}{path}": EOF'
+def _no_answer(method: str, path: str) -> ApiError:
+    error = ApiError(f'received no response from API: {method.capitalize()} "https://{HOST}{path}": EOF')
+    error.is_broken = True
+    return error
 
 
 def _text(method: str, path: str, refused: RefusedError) -> str:

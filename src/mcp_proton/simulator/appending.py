@@ -2,36 +2,33 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 import uuid
-from email import policy
-from email.parser import BytesHeaderParser
 from typing import TYPE_CHECKING
 
 from mcp_proton.simulator import labels as ids
 from mcp_proton.simulator.account_message import composed
-from mcp_proton.simulator.address_faults import fault_text
 from mcp_proton.simulator.addresses import AddressError, parse_addresses
-from mcp_proton.simulator.answers import TRY_CREATE, Misuse, Refusal
-from mcp_proton.simulator.api import ApiError
+from mcp_proton.simulator.answers import TRY_CREATE, Refusal
+from mcp_proton.simulator.api import ApiError, RefusedError
+from mcp_proton.simulator.append_gate import check_recipients, gate, headers, without_files
 from mcp_proton.simulator.connector import NOT_ALLOWED, RefusedByBridgeError
+from mcp_proton.simulator.content_key import UnreadableTextError, content_key, recipients_of
 from mcp_proton.simulator.given import GivenMessage
 from mcp_proton.simulator.labels import Kind
+from mcp_proton.simulator.mime_faults import structure_fault
+from mcp_proton.simulator.sections import Section
 from mcp_proton.simulator.served import ServedMessage
 
 if TYPE_CHECKING:
-    from email.message import Message as Headers
-
-    from mcp_proton.simulator.account import Account
     from mcp_proton.simulator.api import Api
     from mcp_proton.simulator.clock import Clock
     from mcp_proton.simulator.commands import Command
-    from mcp_proton.simulator.parts import Content
     from mcp_proton.simulator.served import Shelf
     from mcp_proton.simulator.session import Session
+    from mcp_proton.simulator.settings import Settings
     from mcp_proton.simulator.store import Mailbox
-    from mcp_proton.simulator.users import Tree
+    from mcp_proton.simulator.users import BridgeUser, Tree
 
 # 30 MiB encrypted; ASCII armour adds about a third.
 _MAX_IMPORT = int(30 * 1024 * 1024 * 0.76)
@@ -47,8 +44,19 @@ class TooLargeError(Exception):
 class Appender:
     """Imports messages and makes drafts for one tree."""
 
-    def __init__(self, account: Account, tree: Tree, api: Api, clock: Clock, shelf: Shelf, address: str | None) -> None:
-        self._account = account
+    def __init__(
+        self,
+        user: BridgeUser,
+        tree: Tree,
+        api: Api,
+        clock: Clock,
+        shelf: Shelf,
+        address: str | None,
+        settings: Settings,
+    ) -> None:
+        self._user = user
+        self._account = user.account
+        self._settings = settings
         self._tree = tree
         self._api = api
         self._clock = clock
@@ -66,13 +74,40 @@ class Appender:
         """Make the message on the server and in Bridge's database; it isn't in any mailbox of the view yet."""
         if target.kind is Kind.ALL:
             raise RefusedByBridgeError(NOT_ALLOWED)
-        _check_recipients(literal)
+        check_recipients(literal)
+        fault = structure_fault(Section(literal, 0, len(literal)))
+        if fault:
+            raise RefusedByBridgeError(f"failed to parse literal: {fault}")
         if target.id != ids.DRAFTS:
             return await self._import(literal, target, flags)
         try:
             return await self._draft(literal)
         except ApiError as error:
             raise ApiError(f"failed to create draft: {error}") from None
+
+    # -- mail that was sent lately
+
+    async def sent_lately(self, literal: bytes) -> str | None:
+        """The id of the mail sent by SMTP that a text is equal to; waits for one that is being sent."""
+        if not self._settings.appended_sent_mail_is_copied:
+            return None
+        try:
+            key = content_key(literal)
+        except UnreadableTextError as error:
+            raise Refusal(str(error)) from None
+        return await self._user.sending.recorder.sent_as(key, recipients_of(literal))
+
+    async def fetched(self, message_id: str) -> ServedMessage:
+        """A sent mail as it is on the server, known to Bridge from now on; refuses when it is gone."""
+        try:
+            await self._api.call("GET", f"/mail/v4/messages/{message_id}", lambda: self._existing(message_id))
+        except ApiError as error:
+            raise ApiError(f"failed to fetch message: {error}") from None
+        return self._know(message_id)
+
+    def _existing(self, message_id: str) -> None:
+        if message_id not in self._account.messages:
+            raise RefusedError(422, "422 Unprocessable Entity")
 
     # -- imports
 
@@ -90,10 +125,8 @@ class Appender:
         return self._know(made)
 
     def _given_import(self, literal: bytes, target: Mailbox, flags: frozenset[str]) -> GivenMessage:
-        if target.id in {ids.INBOX, ids.SENT}:
-            is_received = target.id == ids.INBOX
-        else:
-            is_received = _headers(literal)["Received"] is not None
+        by_place = {ids.INBOX: True, ids.SENT: False}
+        is_received = by_place.get(target.id, headers(literal)["Received"] is not None)
         return GivenMessage(
             raw=literal,
             places=(),
@@ -121,7 +154,7 @@ class Appender:
         address = self._address or self._own_sender(literal, disabled_too=False)
         content = composed(literal, draft=True, date="").content
         given = GivenMessage(
-            raw=_without_files(literal, content) if content.attachments else literal,
+            raw=without_files(literal, content) if content.attachments else literal,
             places=("drafts",), flags=("draft",), unread=False, address=address, origin="appended",
             time=self._clock.now(),
         )  # fmt: skip
@@ -140,7 +173,7 @@ class Appender:
     def _own_sender(self, literal: bytes, *, disabled_too: bool) -> str:
         """The account's address that a text says it is from, tags aside; else the primary one."""
         try:
-            senders = parse_addresses(str(_headers(literal)["From"] or ""))
+            senders = parse_addresses(str(headers(literal)["From"] or ""))
         except AddressError:
             senders = []
         named = [re.sub(r"\+[^@]*@", "@", one.address).lower() for one in senders[:1]]
@@ -159,7 +192,7 @@ class Appender:
     def keep(self, literal: bytes, flags: frozenset[str]) -> bool:
         """Put a literal into Recovered Messages unless one of equal content is known there; True if it was."""
         view = self._tree.view
-        key = content_hash(literal)
+        key = _recovered_key(literal)
         if key in view.recovered_hashes:
             return True
         view.recovered_hashes.add(key)
@@ -181,9 +214,13 @@ async def append(session: Session, command: Command) -> tuple[str, Mailbox]:
         raise Refusal(NOT_ALLOWED)
     literal, flags = command.literal, frozenset(command.flags)
     if target.id != ids.DRAFTS:
-        _gate(literal)
+        gate(literal)
     try:
-        message = await _known_copy(session, literal, target) or await session.appender.create(literal, target, flags)
+        message = (
+            await _known_copy(session, literal, target)
+            or await _sent_copy(session, literal, target)
+            or await session.appender.create(literal, target, flags)
+        )
     except TooLargeError as error:
         raise Refusal(str(error)) from None
     except (ApiError, RefusedByBridgeError, Refusal) as error:
@@ -197,7 +234,7 @@ async def append(session: Session, command: Command) -> tuple[str, Mailbox]:
 
 async def _known_copy(session: Session, literal: bytes, target: Mailbox) -> ServedMessage | None:
     """A literal with the X-Pm-Gluon-Id of a known message isn't read further: that message is copied."""
-    named = _headers(literal)["X-Pm-Gluon-Id"]
+    named = headers(literal)["X-Pm-Gluon-Id"]
     if named is None or target.id == ids.DRAFTS:
         return None
     gluon_id = str(named).strip()
@@ -206,8 +243,26 @@ async def _known_copy(session: Session, literal: bytes, target: Mailbox) -> Serv
     except ValueError:
         raise Refusal(f"invalid message id:invalid UUID length: {len(gluon_id)}") from None
     known = next((one for one in session.view.messages.values() if one.gluon_id == gluon_id), None)
-    if known is None:
+    return None if known is None else await _copied(session, known, target)
+
+
+async def _sent_copy(session: Session, literal: bytes, target: Mailbox) -> ServedMessage | None:
+    """A text that was sent by SMTP lately: that mail is copied, or shown at once if no event has told of it yet."""
+    if target.kind is Kind.ALL:
         return None
+    check_recipients(literal)
+    sent = await session.appender.sent_lately(literal)
+    if sent is None:
+        return None
+    known = session.view.messages.get(sent)
+    if known is None:
+        return await session.appender.fetched(sent)
+    if target.id == ids.DRAFTS:
+        raise Refusal("append to drafts returned an existing remote ID")
+    return await _copied(session, known, target)
+
+
+async def _copied(session: Session, known: ServedMessage, target: Mailbox) -> ServedMessage:
     if known in target.entries:
         await session.connector.remove([known.remote_id], target)
         session.view.take(target, known)
@@ -215,53 +270,8 @@ async def _known_copy(session: Session, literal: bytes, target: Mailbox) -> Serv
     return known
 
 
-def _gate(literal: bytes) -> None:
-    headers = _headers(literal)
-    for field in ("Date", "From"):
-        _require(headers, field)
+def _recovered_key(literal: bytes) -> bytes:
     try:
-        count = len(parse_addresses(str(headers["From"])))
-    except AddressError:
-        text = fault_text(str(headers["From"]))
-        raise Misuse(f"invalid rfc5322 message: failed to parse From header: {text}") from None
-    if count > 1:
-        _require(headers, "Sender")
-
-
-def _require(headers: Headers, field: str) -> None:
-    value = headers[field]
-    if value is None or not str(value).strip():
-        raise Misuse(f"invalid rfc5322 message: Required header field '{field}' not found or empty")
-
-
-def _check_recipients(literal: bytes) -> None:
-    headers = _headers(literal)
-    for field in ("To", "Cc", "Bcc"):
-        value = str(headers[field] or "")
-        try:
-            parse_addresses(value)
-        except AddressError:
-            raise Refusal(
-                "failed to retrieve addresses from literal:"
-                f"failed to parse addresses for '{field}': {fault_text(value)}"
-            ) from None
-
-
-def _without_files(literal: bytes, content: Content) -> bytes:
-    """The draft as it is on the server before its attachments are uploaded."""
-    head = literal.partition(b"\r\n\r\n")[0]
-    fields = re.split(rb"\r\n(?![ \t])", head)
-    kept = [field for field in fields if not re.match(rb"(?i)content-|mime-version", field)]
-    kept.append(f"Content-Type: {content.media_type}; charset=utf-8".encode())
-    return b"\r\n".join(kept) + b"\r\n\r\n" + content.body
-
-
-def _headers(literal: bytes) -> Headers:
-    return BytesHeaderParser(policy=policy.compat32).parsebytes(literal.partition(b"\r\n\r\n")[0] + b"\r\n\r\n")
-
-
-def content_hash(literal: bytes) -> bytes:
-    """What makes two texts equal to Bridge: everything but Message-ID and Date (facts 11.6, in short)."""
-    head, _, body = literal.partition(b"\r\n\r\n")
-    kept = [line for line in head.split(b"\r\n") if line.split(b":")[0].lower() not in {b"message-id", b"date"}]
-    return hashlib.sha256(b"\r\n".join(sorted(kept)) + b"\0" + body.strip()).digest()
+        return content_key(literal)
+    except UnreadableTextError:
+        return literal

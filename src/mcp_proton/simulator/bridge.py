@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
+import secrets
 from abc import ABC, abstractmethod
 from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
@@ -17,6 +19,7 @@ from mcp_proton.simulator.given import GivenMessage, GivenUser
 from mcp_proton.simulator.parser import COMMANDS
 from mcp_proton.simulator.served import Shelf
 from mcp_proton.simulator.settings import Settings
+from mcp_proton.simulator.smtp.service import SendingService
 from mcp_proton.simulator.store import UIDVALIDITY_EPOCH
 from mcp_proton.simulator.users import BridgeUser
 
@@ -24,7 +27,9 @@ if TYPE_CHECKING:
     import datetime as dt
     from collections.abc import Callable, Iterable, Iterator
 
-    from mcp_proton.simulator.account import Message, Model
+    from mcp_proton.simulator.account import Model
+    from mcp_proton.simulator.departures import Departure
+    from mcp_proton.simulator.message import Message
     from mcp_proton.simulator.store import Mailbox
     from mcp_proton.simulator.users import AddressMode, Tree
 
@@ -32,7 +37,10 @@ T = TypeVar("T")
 
 
 class Bridge(ABC):
-    """What there is of a Bridge besides its connections; `close_sessions` ends those."""
+    """What there is of a Bridge besides its connections; `close_sessions` ends those.
+
+    `sent` is what left its accounts by SMTP, the first first.
+    """
 
     greeting_text = "Proton Mail Bridge 03.21.01"
 
@@ -50,7 +58,8 @@ class Bridge(ABC):
         self.clock: Clock = clock or HostClock()
         self.settings = Settings()
         self.faults = FaultScript()
-        self.api = Api(self.faults, self.wait)
+        self.api = Api(self.faults, self.settings, self.wait)
+        self.sent: list[Departure] = []
         self.zone: dt.tzinfo = ZoneInfo(zone)
         self.parked = 0
         self.is_offline = False
@@ -73,7 +82,7 @@ class Bridge(ABC):
         account.log.clear()
         user = BridgeUser(
             account, api=self.api, shelf=self._shelf, draw_uidvalidity=self._draw_uidvalidity,
-            random_source=self._random, mode=mode,
+            random_source=self._random, mode=mode, sending=self._sending_service(),
         )  # fmt: skip
         user.signed_in = given.signed_in
         user.begin_sync()
@@ -92,6 +101,25 @@ class Bridge(ABC):
             await self.clock.sleep(seconds)
         finally:
             self.parked -= 1
+
+    async def wait_for(self, future: asyncio.Future[bool], seconds: float | None) -> bool:
+        """Wait for a future so many seconds of the clock, or for as long as it takes; False if in vain. Counted as `wait`."""
+        timer = None
+        if seconds is not None:
+            timer = asyncio.ensure_future(self.clock.sleep(seconds))
+            timer.add_done_callback(lambda _: _give_up(future))
+            # The timer looks at the clock when it first runs; before that nobody may think that all wait.
+            await asyncio.sleep(0)
+        self.parked += 1
+        try:
+            return await future
+        finally:
+            self.parked -= 1
+            if timer is not None:
+                timer.cancel()
+
+    def _sending_service(self) -> SendingService:
+        return SendingService(self.clock, self.wait_for)
 
     # -- what happens to it
 
@@ -188,6 +216,15 @@ class Bridge(ABC):
         wanted = address.lower()
         return next((user for user in self.users if any(one.lower() == wanted for one in user.account.addresses)), None)
 
+    async def smtp_login(self, address: str, password: str) -> BridgeUser | None:
+        """The user whose enabled address and password these are; each account is asked in its turn."""
+        for user in self.users:
+            if user.signed_in:
+                async with user.sending.loop.turn():
+                    if user.has_enabled(address) and _is_same(user.password, password):
+                        return user
+        return None
+
     def login_failed(self) -> str:
         """Count a failed login; the text to answer."""
         self._failed_logins += 1
@@ -200,7 +237,7 @@ class Bridge(ABC):
     def appender_for(self, user: BridgeUser, tree: Tree) -> Appender:
         """What imports into one tree."""
         address = next((address for address, one in user.trees.items() if one is tree), "")
-        return Appender(user.account, tree, self.api, self.clock, self._shelf, address or None)
+        return Appender(user, tree, self.api, self.clock, self._shelf, address or None, self.settings)
 
     def known_commands(self) -> frozenset[str]:
         """The commands the parser knows."""
@@ -227,3 +264,12 @@ class Bridge(ABC):
     def _draw_uidvalidity(self) -> int:
         self._last_uidvalidity = max(self._last_uidvalidity + 1, int(self.clock.now()) - UIDVALIDITY_EPOCH)
         return self._last_uidvalidity
+
+
+def _give_up(future: asyncio.Future[bool]) -> None:
+    if not future.done():
+        future.set_result(False)
+
+
+def _is_same(one: str, other: str) -> bool:
+    return secrets.compare_digest(one.encode(), other.encode("latin-1"))

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     import random
     from collections.abc import Iterable
 
-    from mcp_proton.simulator.account import Account, Change, Label, Message
+    from mcp_proton.simulator.account import Account, Change, Label
+    from mcp_proton.simulator.message import Message
     from mcp_proton.simulator.served import Shelf
     from mcp_proton.simulator.store import LocalView, Mailbox
 
@@ -127,6 +128,10 @@ class Follower:
         if not self._is_mine(message):
             return
         known = self._view.messages.get(message.id)
+        if known is not None and known.composed is not message.composed:
+            # Another text is another message to the IMAP engine: new id, new UIDs.
+            self._view.forget(known)
+            known = None
         if known is None:
             self._learn(message)
             return
@@ -148,7 +153,9 @@ class Follower:
         """A new served message for one of the account's."""
         gluon_id = str(uuid.UUID(int=self._random.getrandbits(128), version=4))
         flags = server_flags(message)
-        return ServedMessage(message.id, gluon_id, flags, message.time, _Builder(message), self._shelf)
+        return ServedMessage(
+            message.id, gluon_id, flags, message.time, _Builder(message), self._shelf, message.composed
+        )
 
     def _learn(self, message: Message) -> None:
         served = self.served(message)
@@ -178,12 +185,15 @@ class _Builder:
 
     def __call__(self, gluon_id: str) -> bytes:
         message = self._message
+        time = dt.datetime.fromtimestamp(int(message.time), dt.UTC)
+        if message.composed is not None:
+            return literal.build(message.composed, message.id, gluon_id, time, from_lines=True)
         return literal.serve(
             message.raw,
             delivered=message.origin == "delivered",
             internal_id=message.id,
             gluon_id=gluon_id,
-            api_time=dt.datetime.fromtimestamp(int(message.time), dt.UTC),
+            api_time=time,
             appended=message.origin == "appended",
             draft="draft" in message.flags,
             sender=f"{message.address} <{message.address}>" if message.origin == "appended" else None,

@@ -81,9 +81,12 @@ class FaultScript:
     def at(self, step: str, n: int = 1, *, action: Action, seconds: float = 0.0, text: str = "simulated fault") -> None:
         """At the nth time any session reaches `before VERB` or `after VERB`, do this.
 
+        In SMTP `before DATA` is when the command came, `after DATA` when the whole text has come and nothing is done with it,
+        `after acceptance` when the mail was sent (or taken for a repeat) and the 250 is still to be said.
+
         `drop` closes the connection without a word, `delay` waits `seconds` of the simulator's clock, `refuse` answers NO
-        with `text` (before), `cut` sends half of the answer and closes (after), `bye` sends an untagged BYE and closes,
-        `rebuild` gives every mailbox a new UIDVALIDITY and new UIDs.
+        (in SMTP 554) with `text` (before), `cut` sends half of the answer and closes (after), `bye` sends an untagged BYE (in
+        SMTP 421) and closes, `rebuild` gives every mailbox a new UIDVALIDITY and new UIDs.
         """
         self.steps.append(StepFault(step.lower(), action, n, seconds, text))
 
@@ -97,9 +100,13 @@ class FaultScript:
                     return fault
         return None
 
-    def fail_api(self, path: str, **how: object) -> ApiFault:
-        """Make API calls fail; the keywords are ApiFault's. Returns the fault, so that `api.remove` can end it."""
-        fault = ApiFault(re.compile(path), **how)  # type: ignore[arg-type] # keywords are checked by the dataclass
+    def fail_api(self, path: str, *, method: str = "", **how: object) -> ApiFault:
+        """Make API calls fail; the keywords are ApiFault's. Returns the fault, so that `api.remove` can end it.
+
+        Sending makes these: `POST /mail/v4/messages` (a draft, or a search for a parent), `POST /mail/v4/attachments`,
+        `GET /core/v4/keys`, `GET /contacts/v4/emails`, `POST /mail/v4/messages/ID` (the sending call).
+        """
+        fault = ApiFault(re.compile(path), re.compile(method), **how)  # type: ignore[arg-type] # keywords are checked by the dataclass
         self.api.append(fault)
         return fault
 

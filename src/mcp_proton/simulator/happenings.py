@@ -26,9 +26,10 @@ class Happenings:
         self._simulator = simulator
 
     def api_fails(self, written: dict[str, Any] | None) -> None:
-        """A failure of the API begins, or ends (None)."""
-        self._simulator.faults.api.clear()
-        if written is not None:
+        """One more failure of the API is set, or all end (None)."""
+        if written is None:
+            self._simulator.faults.api.clear()
+        else:
             self._simulator.faults.api.append(ApiFault.from_recording(written))
 
     async def bridge(self, what: dict[str, Any]) -> None:

@@ -192,7 +192,9 @@ def _part(file: Attachment) -> bytes:
     header = Header()
     if file.content_id:
         header.set("Content-Id", file.content_id)
-    header.set("Content-Type", format_media_type(file.media_type, {"filename": name, "name": name}))
+    header.set(
+        "Content-Type", format_media_type(file.media_type, {**dict(file.parameters), "filename": name, "name": name})
+    )
     header.set("Content-Disposition", format_media_type(file.disposition, {"filename": name}))
     if not embedded:
         header.set("Content-Transfer-Encoding", "base64")

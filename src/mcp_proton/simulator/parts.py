@@ -26,13 +26,17 @@ _EXTENSIONS = {
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """A file of a message; `content_id` is the Content-ID field with its brackets, or empty."""
+    """A file of a message; `content_id` is the Content-ID field with its brackets, or empty.
+
+    `parameters` are those of its media type that went to the API with it.
+    """
 
     name: str
     media_type: str
     disposition: str
     content_id: str
     content: bytes
+    parameters: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +57,25 @@ def of_delivery(message: Section) -> Content:
     files.sort(key=lambda file: file.name)
     content = Content(kind, body, files)
     return _with_images_named(content) if any(map(_nameless_image, files)) else content
+
+
+def of_composer(message: Section) -> Content:
+    """What Bridge makes of a draft or of mail to be sent: as a delivery, but files keep the parameters of their types."""
+    content = of_delivery(message)
+    files = [part for part in leaves(message) if not is_body(part)]
+    files.sort(key=lambda part: _file_name(part, "message.eml"))
+    kept = [_as_uploaded(file, part) for file, part in zip(content.attachments, files, strict=True)]
+    kept.sort(key=lambda file: file.disposition != "inline")
+    return replace(content, attachments=kept)
+
+
+def _as_uploaded(file: Attachment, part: Section) -> Attachment:
+    parameters = {name: value for name, value in part.media_type[1].items() if name not in {"name", "boundary"}}
+    if _is_converted(part):
+        parameters["charset"] = "UTF-8"
+    # Nothing in the text could show it.
+    inline = file.disposition == "inline" and bool(file.content_id)
+    return replace(file, parameters=tuple(parameters.items()), disposition="inline" if inline else "attachment")
 
 
 def of_import(message: Section) -> Content:
@@ -148,24 +171,33 @@ def _converted(part: Section) -> bytes:
 
 def _file_text(part: Section) -> bytes:
     """The bytes of a delivered file: text is converted to UTF-8, but for plain text."""
+    return _converted(part) if _is_converted(part) else decoded(part)
+
+
+def _is_converted(part: Section) -> bool:
     media_type = part.media_type[0]
-    return _converted(part) if media_type.startswith("text/") and media_type != "text/plain" else decoded(part)
+    return media_type.startswith("text/") and media_type != "text/plain"
 
 
 def _file(part: Section, content: bytes, default_message_name: str) -> Attachment:
-    media_type, parameters = part.media_type
-    media_type = media_type or (part.get("content-type") or "").split(";")[0].strip().lower()
-    kind, of_disposition = disposition(part)
-    name = of_disposition.get("filename") or parameters.get("name") or ""
-    if not name and media_type == "message/rfc822":
-        name = default_message_name
     return Attachment(
-        name=name or "attachment" + _EXTENSIONS.get(media_type, ".bin"),
-        media_type=media_type or "application/octet-stream",
-        disposition="inline" if kind == "inline" else "attachment",
+        name=_file_name(part, default_message_name),
+        media_type=_file_type(part) or "application/octet-stream",
+        disposition="inline" if disposition(part)[0] == "inline" else "attachment",
         content_id=part.get("content-id") or "",
         content=content,
     )
+
+
+def _file_type(part: Section) -> str:
+    return part.media_type[0] or (part.get("content-type") or "").split(";")[0].strip().lower()
+
+
+def _file_name(part: Section, default_message_name: str) -> str:
+    name = disposition(part)[1].get("filename") or part.media_type[1].get("name") or ""
+    if not name and _file_type(part) == "message/rfc822":
+        return default_message_name
+    return name or "attachment" + _EXTENSIONS.get(_file_type(part), ".bin")
 
 
 def _nameless_image(file: Attachment) -> bool:

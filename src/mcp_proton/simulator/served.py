@@ -11,6 +11,8 @@ from mcp_proton.simulator import structure
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from mcp_proton.simulator.account_message import AccountMessage
+
 _SHELF_BYTES = 24 * 1024 * 1024
 
 
@@ -46,7 +48,8 @@ class ServedMessage:
     """A message in Bridge's local view, whatever mailboxes show it.
 
     `flags` are those of the whole message (neither \\Deleted nor \\Recent). `remote_id` is the API's id, `gluon_id` the
-    IMAP engine's. `lost` says that the disk cache lost the literal and it must be asked of the API again.
+    IMAP engine's. `lost` says that the disk cache lost the literal and it must be asked of the API again. `composed` is
+    what the account held of mail written through SMTP when this was built from it.
     """
 
     __slots__ = (
@@ -56,6 +59,7 @@ class ServedMessage:
         "_shelf",
         "_size",
         "_structure",
+        "composed",
         "flags",
         "gluon_id",
         "lost",
@@ -71,7 +75,9 @@ class ServedMessage:
         time: float,
         build: Callable[[str], bytes],
         shelf: Shelf,
+        composed: AccountMessage | None = None,
     ) -> None:
+        self.composed = composed
         self.remote_id = remote_id
         self.gluon_id = gluon_id
         self.flags = flags

@@ -1,4 +1,4 @@
-"""The simulator as a whole: a Bridge on a loopback port, the accounts behind it, and the strings a test pulls."""
+"""The simulator as a whole: a Bridge on two loopback ports, the accounts behind it, and the strings a test pulls."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from mcp_proton.simulator.bridge import Bridge
 from mcp_proton.simulator.certificate import Certificate, make_certificate
 from mcp_proton.simulator.events import SYNC_BATCH
 from mcp_proton.simulator.given import GivenMessage, GivenUser
+from mcp_proton.simulator.port import Port
 from mcp_proton.simulator.session import Session
+from mcp_proton.simulator.smtp.session import SmtpSession
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Iterable
@@ -19,8 +21,8 @@ if TYPE_CHECKING:
     from mcp_proton.simulator.clock import Clock
     from mcp_proton.simulator.users import AddressMode, BridgeUser
 
-LOOPBACK = "127.0.0.1"
 DEFAULT_ADDRESS = "alice@proton.local"
+_SERVERS_ARE_DOWN = 2.0
 
 
 class Simulator(Bridge):
@@ -41,23 +43,27 @@ class Simulator(Bridge):
         model: Model = "real",
         clock: Clock | None = None,
         port: int = 0,
+        smtp_port: int = 0,
         event_delay: tuple[float, float] | None = None,
         first_sync: float | None = None,
         complete_first_sync: bool = True,
         certificate: Certificate | None = None,
         implicit_tls: bool = False,
+        smtp_implicit_tls: bool = False,
         zone: str = "UTC",
         seed: int = 0,
     ) -> None:
         self.implicit_tls = implicit_tls
+        self.smtp_implicit_tls = smtp_implicit_tls
         self.sessions: set[Session] = set()
+        self.smtp_sessions: set[SmtpSession] = set()
         self._certificate = certificate or make_certificate()
         self.tls_context = self._certificate.server_context()
-        self._port = port
+        self._imap = Port(port, self._serve_imap, self.tls_context if implicit_tls else None)
+        self._smtp = Port(smtp_port, self._serve_smtp, self.tls_context if smtp_implicit_tls else None)
         self._session_count = 0
         self._event_delay = event_delay
         self._first_sync = first_sync
-        self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._serving: set[asyncio.Task[None]] = set()
         super().__init__(
@@ -75,12 +81,17 @@ class Simulator(Bridge):
     @property
     def host(self) -> str:
         """The address it listens on."""
-        return LOOPBACK
+        return self._imap.host
 
     @property
     def imap_port(self) -> int:
         """The IMAP port; known once it runs, and kept over restarts."""
-        return self._port
+        return self._imap.number
+
+    @property
+    def smtp_port(self) -> int:
+        """The SMTP port; known once it runs, and kept over restarts."""
+        return self._smtp.number
 
     @property
     def certificate_pem(self) -> str:
@@ -109,7 +120,7 @@ class Simulator(Bridge):
         await self.stop()
 
     async def start(self) -> None:
-        """Open the port and begin with events and the first sync."""
+        """Open the ports and begin with events and the first sync."""
         await self.listen()
         if self._event_delay is not None:
             self._spawn(self._event_loop(*self._event_delay))
@@ -124,35 +135,50 @@ class Simulator(Bridge):
         await asyncio.gather(*self._tasks, *self._serving, return_exceptions=True)
 
     async def listen(self) -> None:
-        """Open the IMAP port (the same one again after it was closed)."""
-        self._server = await asyncio.start_server(
-            self._serve, LOOPBACK, self._port, ssl=self.tls_context if self.implicit_tls else None, limit=2**20
-        )
-        self._port = self._server.sockets[0].getsockname()[1]
+        """Open the ports (the same ones again after they were closed)."""
+        await self._smtp.open()
+        await self._imap.open()
 
     async def close_port(self) -> None:
-        """Close the port and every session, without a word."""
-        if self._server is not None:
-            self._server.close()
-            self._server = None
-        self.close_sessions()
+        """Close the ports and every session, without a word."""
+        self._close()
         await asyncio.sleep(0)
+
+    def _close(self) -> None:
+        self._imap.close()
+        self._smtp.close()
+        self.close_sessions()
+        self._close_smtp_sessions()
 
     @property
     def is_listening(self) -> bool:
-        """Whether the port is open."""
-        return self._server is not None
+        """Whether the ports are open."""
+        return self._imap.is_open
 
     def close_sessions(self, user: BridgeUser | None = None) -> None:
-        """Close all sessions, or those of one user."""
+        """Close all IMAP sessions, or those of one user."""
         for session in list(self.sessions):
             if user is None or session.user is user:
                 session.close()
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def _close_smtp_sessions(self) -> None:
+        for session in list(self.smtp_sessions):
+            session.close()
+
+    async def _serve_imap(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._session_count += 1
         session = Session(self, reader, writer, self._session_count)
         self.sessions.add(session)
+        await self._run(session)
+        self.sessions.discard(session)
+
+    async def _serve_smtp(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        session = SmtpSession(self, reader, writer)
+        self.smtp_sessions.add(session)
+        await self._run(session)
+        self.smtp_sessions.discard(session)
+
+    async def _run(self, session: Session | SmtpSession) -> None:
         task = asyncio.current_task()
         if task is not None:
             self._serving.add(task)
@@ -162,8 +188,6 @@ class Simulator(Bridge):
         except asyncio.CancelledError:
             # Only `stop` cancels, and asyncio's streams would log it as an error.
             session.close()
-        finally:
-            self.sessions.discard(session)
 
     def _spawn(self, work: Coroutine[None, None, None]) -> None:
         task = asyncio.create_task(work)
@@ -181,12 +205,28 @@ class Simulator(Bridge):
         if self.settings.authenticate_at_starts == 0:
             self.settings.has_authenticate = False
         for user in self.users:
+            user.sending = self._sending_service()
             for tree in user.trees.values():
                 tree.view.restarted()
         await self.listen()
 
+    def restart_smtp(self) -> None:
+        """Bridge takes the network for lost and back: SMTP connections end in the middle of whatever they do.
+
+        For a moment no connections are taken, by SMTP or IMAP; what is open by IMAP stays.
+        """
+        self._smtp.close()
+        self._imap.close()
+        self._close_smtp_sessions()
+        self._spawn(self._listen_again())
+
+    async def _listen_again(self) -> None:
+        await self.clock.sleep(_SERVERS_ARE_DOWN)
+        if not self.is_offline:
+            await self.listen()
+
     async def go_offline(self) -> None:
-        """The network is lost: Bridge closes its port and all sessions, and hears of no events."""
+        """The network is lost: Bridge closes its ports and all sessions, and hears of no events."""
         self.is_offline = True
         await self.close_port()
 
@@ -196,11 +236,8 @@ class Simulator(Bridge):
         await self.listen()
 
     def process_ended(self) -> None:
-        """Bridge's process is gone: port and sessions close, and nothing comes back by itself."""
-        if self._server is not None:
-            self._server.close()
-            self._server = None
-        self.close_sessions()
+        """Bridge's process is gone: ports and sessions close, and nothing comes back by itself."""
+        self._close()
 
     async def _event_loop(self, shortest: float, longest: float) -> None:
         while True:

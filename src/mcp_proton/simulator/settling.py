@@ -29,6 +29,8 @@ async def settle(simulator: Simulator, lines: Sequence[Line]) -> None:
 
 def _is_quiet(simulator: Simulator, lines: Sequence[Line]) -> bool:
     busy = sum(not session.is_at_rest for session in simulator.sessions if not session.is_over)
+    # What a client has sent is carried out whether it is still there or not.
+    busy += sum(session.is_working and not session.is_at_rest for session in simulator.smtp_sessions)
     return busy <= simulator.parked + _gate_waiters(simulator) and all(_has_arrived(line) for line in lines)
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from mcp_proton.simulator.account import Account, Change
     from mcp_proton.simulator.api import Api
     from mcp_proton.simulator.served import Shelf
+    from mcp_proton.simulator.smtp.service import SendingService
 
 AddressMode = Literal["combined", "split"]
 
@@ -30,7 +31,7 @@ class Tree:
 
 
 class BridgeUser:
-    """A signed-in (or signed-out) account of Bridge."""
+    """A signed-in (or signed-out) account of Bridge; `sending` is what Bridge keeps for its mail by SMTP."""
 
     def __init__(
         self,
@@ -40,9 +41,11 @@ class BridgeUser:
         shelf: Shelf,
         draw_uidvalidity: Callable[[], int],
         random_source: random.Random,
+        sending: SendingService,
         mode: AddressMode = "combined",
     ) -> None:
         self.account = account
+        self.sending = sending
         self.signed_in = True
         self.mode: AddressMode = mode
         self.trees: dict[str, Tree] = {}
@@ -58,10 +61,14 @@ class BridgeUser:
 
     def tree_for(self, address: str) -> Tree | None:
         """The tree a login with this address opens; None if there is no such enabled address or nobody is signed in."""
-        named = next((one for one in self.addresses if one.lower() == address.lower()), None)
-        if named is None or not self.addresses[named] or not self.signed_in:
+        if not self.has_enabled(address) or not self.signed_in:
             return None
+        named = next(one for one in self.addresses if one.lower() == address.lower())
         return self.trees.get(named if self.mode == "split" else "")
+
+    def has_enabled(self, address: str) -> bool:
+        """Whether this is an address of the account, in any case, that Bridge knows as enabled."""
+        return any(one.lower() == address.lower() and enabled for one, enabled in self.addresses.items())
 
     # -- sync
 
