@@ -7,7 +7,8 @@ for what keeps coming back, costs less. A line in an unusual spelling, or with a
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, TypeAlias
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from mcp_proton.imap.asks import Ask, Taken
 from mcp_proton.imap.dates import LATEST, seconds
@@ -16,15 +17,40 @@ from mcp_proton.imap.rows import FetchRow, moment
 from mcp_proton.imap.writer import Atom, Verbatim, line
 
 if TYPE_CHECKING:
-    from mcp_proton.imap.asks import Done
     from mcp_proton.imap.responses import Response
     from mcp_proton.imap.uids import UidSet
 
-Spans: TypeAlias = tuple[bytes, ...]
-"""The groups of a line in its usual spelling; what it lacks, and what is NIL, is empty:
-UID before the flags, flags, UID after them, INTERNALDATE, RFC822.SIZE; of the envelope, date, subject, from, reply-to,
-to, cc, bcc, in-reply-to and message-id, these two as an id (first) or as any other text (second); UID at the end;
-nothing. Texts are the insides of their quotes, correspondents whole lists (also `NIL`)."""
+S = TypeVar("S")
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Spans(NamedTuple, Generic[S]):
+    """The pieces of a line in its usual spelling, or columns of them. What is NIL or was not sent is empty.
+
+    Texts are the insides of their quotes, correspondents whole lists (or `NIL`). Servers put UID in one of three places.
+    Of an id and the text beside it one is empty: `own_id` is a Message-ID that is nothing but an id, `own` any other.
+    """
+
+    uid_first: S
+    flags: S
+    uid_between: S
+    internaldate: S
+    size: S
+    date: S
+    subject: S
+    from_: S
+    reply_to: S
+    to: S
+    cc: S
+    bcc: S
+    reply_id: S
+    reply: S
+    own_id: S
+    own: S
+    uid_last: S
+    left: S
+    """empty in a line; alone, all that follows the usual ones"""
+
 
 # No text reaches over the end of a line, so a quote left open spoils its own line only.
 _INSIDE = rb'[^"\\\r\n]*+(?:\\[^\r\n][^"\\\r\n]*+)*+'
@@ -57,10 +83,10 @@ USUAL_DATE = 26
 DAY = 24 * 3600
 
 
-class EnvelopeLines(Ask[None]):
-    """UID FETCH of `items`, ENVELOPE among them. What came lies in `usual`, and in `rows` where it was unusual.
+class EnvelopeLines(Ask[T_co]):
+    """UID FETCH of `items`, ENVELOPE among them. What comes is kept as lines where it is spelled as usual, else as rows.
 
-    A line goes to the oldest command under way, so of several at once `usual` of each may hold lines of another.
+    A line goes to the oldest command under way, so of several at once each may keep lines of another.
     """
 
     reads_lines = True
@@ -69,16 +95,22 @@ class EnvelopeLines(Ask[None]):
     def __init__(self, uids: UidSet) -> None:
         super().__init__("UID FETCH", line(Atom("UID"), Atom("FETCH"), uids, Verbatim(self.items)))
         self.uids = uids
-        self.usual: list[Spans] = []
-        self.rows: list[FetchRow] = []
         self._abandoned = False
+
+    @abstractmethod
+    def keep(self, lines: list[tuple[bytes, ...]]) -> None:
+        """Take in lines, each the values of a `Spans`."""
+
+    @abstractmethod
+    def keep_row(self, row: FetchRow) -> None:
+        """Take in a row with an envelope, of one of `uids`."""
 
     def take_lines(self, lines: memoryview) -> Taken:
         """Keep the lines up to the first that is anything but an envelope in its usual spelling."""
-        found: list[Spans] = _LINES.findall(lines)
+        found: list[tuple[bytes, ...]] = _LINES.findall(lines)
         left = found.pop()[-1] if found and found[-1][-1] else b""
-        if not self._abandoned:
-            self.usual += found
+        if found and not self._abandoned:
+            self.keep(found)
         return Taken(len(lines) - len(left), len(found))
 
     def take(self, response: Response) -> bool:
@@ -86,16 +118,12 @@ class EnvelopeLines(Ask[None]):
         if type(response) is not FetchRow or response.uid not in self.uids or response.envelope is None:
             return False
         if not self._abandoned:
-            self.rows.append(response)
+            self.keep_row(response)
         return True
 
     def abandon(self) -> None:
         """Drop what is left to come."""
         self._abandoned = True
-        self.usual, self.rows = [], []
-
-    def result(self, done: Done) -> None:
-        """Nothing: what came is there to be read."""
 
 
 class DateReader:

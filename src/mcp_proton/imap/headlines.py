@@ -11,7 +11,7 @@ from mcp_proton.domain.query import Field, fold
 from mcp_proton.imap import envelope as envelopes
 from mcp_proton.imap import envelopes as decoded
 from mcp_proton.imap.dates import seconds
-from mcp_proton.imap.envelope_lines import DateReader, EnvelopeLines
+from mcp_proton.imap.envelope_lines import DateReader, EnvelopeLines, Spans
 from mcp_proton.imap.remembering import Remembered
 from mcp_proton.imap.tokens import unescaped
 from mcp_proton.mime.searching import people
@@ -19,8 +19,9 @@ from mcp_proton.mime.searching import people
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mcp_proton.imap.envelope_lines import Spans
+    from mcp_proton.imap.asks import Done
     from mcp_proton.imap.rows import FetchRow
+    from mcp_proton.imap.uids import UidSet
 
 KEPT = (Field.SUBJECT, Field.FROM, Field.TO, Field.CC, Field.BCC)
 _CAREFUL = b"\0"
@@ -29,18 +30,6 @@ _LOWER = bytes(
     for octet in range(256)
 )
 """Printable ASCII in lower case; for anything that may need decoding `_CAREFUL`."""
-
-
-class HeaderLines(EnvelopeLines):
-    """The headers of a window."""
-
-    items = b"(UID ENVELOPE)"
-
-
-class DatedHeaderLines(HeaderLines):
-    """The headers of a window, and when its messages were received."""
-
-    items = b"(UID INTERNALDATE ENVELOPE)"
 
 
 class Columns(NamedTuple):
@@ -56,6 +45,15 @@ class Columns(NamedTuple):
 
     def __len__(self) -> int:
         return len(self.uids)
+
+    def extend(self, more: Columns) -> None:
+        """Add rows behind these."""
+        self.uids.extend(more.uids)
+        self.dates.extend(more.dates)
+        for column, values in zip(self.texts, more.texts, strict=True):
+            column.extend(values)
+        self.message_ids.extend(more.message_ids)
+        self.replies.extend(more.replies)
 
     def append(self, row: FetchRow) -> None:
         """Add what a row says."""
@@ -96,48 +94,50 @@ class HeaderReader:
         self._people = Remembered(_folded_people)
         self._dates = DateReader()
 
-    def read(self, ask: HeaderLines) -> Columns:
-        """What came of a window."""
-        columns = self._columns(ask.usual) if ask.usual else nothing()
-        for row in ask.rows:
-            columns.append(row)
-        return columns
-
-    def _columns(self, lines: Sequence[Spans]) -> Columns:
-        (
-            first,
-            _,
-            second,
-            dates,
-            _,
-            _,
-            subjects,
-            from_,
-            _,
-            to,
-            cc,
-            bcc,
-            replies,
-            other_replies,
-            ids,
-            other_ids,
-            last,
-            _,
-        ) = zip(*lines, strict=True)
+    def read(self, lines: Sequence[tuple[bytes, ...]]) -> Columns:
+        """The columns of some lines, each the values of a `Spans`; at least one."""
+        spans: Spans[tuple[bytes, ...]] = Spans._make(zip(*lines, strict=True))
+        uids = zip(spans.uid_last, spans.uid_between, spans.uid_first, strict=True)
         people = self._people.__getitem__
         return Columns(
-            [int(before or between or after or 0) for before, between, after in zip(first, second, last, strict=True)],
-            [self._dates.seconds(text) if text else 0 for text in dates],
+            [int(last or between or first or 0) for last, between, first in uids],
+            [self._dates.seconds(text) if text else 0 for text in spans.internaldate],
             (
-                _folded_texts(subjects),
-                list(map(people, from_)),
-                list(map(people, to)),
-                list(map(people, cc)),
-                list(map(people, bcc)),
+                _folded_texts(spans.subject),
+                *(list(map(people, column)) for column in (spans.from_, spans.to, spans.cc, spans.bcc)),
             ),
-            _ids(ids, other_ids),
-            _ids(replies, other_replies),
+            _ids(spans.own_id, spans.own),
+            _ids(spans.reply_id, spans.reply),
         )
+
+
+class HeaderLines(EnvelopeLines[Columns]):
+    """The headers of a window, read as they arrive. Its result may hold rows of other windows too."""
+
+    items = b"(UID ENVELOPE)"
+
+    def __init__(self, uids: UidSet, reader: HeaderReader) -> None:
+        super().__init__(uids)
+        self._reader = reader
+        self._columns = nothing()
+
+    def keep(self, lines: list[tuple[bytes, ...]]) -> None:
+        """Read them."""
+        self._columns.extend(self._reader.read(lines))
+
+    def keep_row(self, row: FetchRow) -> None:
+        """Read it."""
+        self._columns.append(row)
+
+    def result(self, done: Done) -> Columns:
+        """What came, in the server's order."""
+        return self._columns
+
+
+class DatedHeaderLines(HeaderLines):
+    """The headers of a window, and when its messages were received."""
+
+    items = b"(UID INTERNALDATE ENVELOPE)"
 
 
 def nothing() -> Columns:

@@ -81,7 +81,7 @@ class Hunt:
         if target.done:
             left = [uid for uid in left if uid not in target.done]
         self._take(self.book.blocks, left)
-        unknown = self._in_reading_order([uid for uid in self.book.unknown(left) if self._is_ahead(uid)])
+        unknown = self._in_reading_order(self._ahead(self.book.unknown(left)))
         unread = await self._read_headers(unknown, left)
         found = Findings(target, exact=not unsearched and (self.index is not None or not unread))
         if unread and self.index is not None:
@@ -115,9 +115,12 @@ class Hunt:
     def _place(self, uid: int) -> Place:
         return (self.index.date_of(uid) or 0 if self.index is not None else 0), uid
 
-    def _is_ahead(self, uid: int) -> bool:
-        last = self.target.last
-        return last is None or self.index is None or self._rank(self._place(uid)) > self._rank(last)
+    def _ahead(self, uids: list[int]) -> list[int]:
+        """Those behind what the pages before showed, as far as the index tells."""
+        if self.target.last is None or self.index is None:
+            return uids
+        last = self._rank(self.target.last)
+        return [uid for uid in uids if self._rank(self._place(uid)) > last]
 
     def _take(self, blocks: Sequence[Block], among: Sequence[int]) -> None:
         for block in blocks:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from mcp_proton.domain.mail import Envelope
 from mcp_proton.imap import envelope as raw
 from mcp_proton.imap import envelopes, flags, keys
-from mcp_proton.imap.envelope_lines import DateReader, EnvelopeLines
+from mcp_proton.imap.envelope_lines import DateReader, EnvelopeLines, Spans
 from mcp_proton.imap.errors import Rejected
 from mcp_proton.imap.remembering import Remembered
 from mcp_proton.imap.tokens import unescaped
@@ -18,14 +18,31 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from mcp_proton.domain.mail import Address, Mailbox
+    from mcp_proton.imap.asks import Done
     from mcp_proton.imap.box import Box
-    from mcp_proton.imap.envelope_lines import Spans
+    from mcp_proton.imap.rows import FetchRow
 
 
-class PageLines(EnvelopeLines):
-    """What a list shows of a window of messages."""
+class PageLines(EnvelopeLines[None]):
+    """What a list shows of a window of messages: in `usual` lines, each the values of a `Spans`, and in `rows`."""
 
     items = b"(UID FLAGS INTERNALDATE RFC822.SIZE ENVELOPE)"
+
+    def __init__(self, uids: UidSet) -> None:
+        super().__init__(uids)
+        self.usual: list[tuple[bytes, ...]] = []
+        self.rows: list[FetchRow] = []
+
+    def keep(self, lines: list[tuple[bytes, ...]]) -> None:
+        """Leave them to be read together with those of other windows."""
+        self.usual += lines
+
+    def keep_row(self, row: FetchRow) -> None:
+        """The same with a row."""
+        self.rows.append(row)
+
+    def result(self, done: Done) -> None:
+        """Nothing: what came is there to be read."""
 
 
 class PageReader:
@@ -40,30 +57,28 @@ class PageReader:
         """The envelopes that came, by UID."""
         found: dict[int, Envelope] = {}
         for ask in asks:
-            found.update(self._envelope(mailbox, uidvalidity, spans) for spans in ask.usual)
+            found.update(self._envelope(mailbox, uidvalidity, Spans._make(line)) for line in ask.usual)
             found.update((row.uid, envelopes.envelope(mailbox, uidvalidity, row)) for row in ask.rows)
         return found
 
-    def _envelope(self, mailbox: Mailbox, uidvalidity: int, spans: Spans) -> tuple[int, Envelope]:
-        first, marks, second, internaldate, size, date, subject, from_, reply_to, to, cc, bcc, *ids, last, _ = spans
-        reply, other_reply, own, other_own = ids
+    def _envelope(self, mailbox: Mailbox, uidvalidity: int, spans: Spans[bytes]) -> tuple[int, Envelope]:
         people = self._people
-        uid = int(first or second or last or 0)
-        received = self._dates.seconds(internaldate)
+        uid = int(spans.uid_last or spans.uid_between or spans.uid_first or 0)
+        received = self._dates.seconds(spans.internaldate)
         return uid, Envelope(
             handle=keys.handle(mailbox, uidvalidity, uid),
-            subject=envelopes.decoded(unescaped(subject)),
-            sender=people[from_],
-            to=people[to],
-            cc=people[cc],
-            bcc=people[bcc],
-            reply_to=people[reply_to],
-            date=envelopes.date_of(unescaped(date)),
+            subject=envelopes.decoded(unescaped(spans.subject)),
+            sender=people[spans.from_],
+            to=people[spans.to],
+            cc=people[spans.cc],
+            bcc=people[spans.bcc],
+            reply_to=people[spans.reply_to],
+            date=envelopes.date_of(unescaped(spans.date)),
             received=datetime.fromtimestamp(received, UTC) if received else None,
-            size=int(size or 0),
-            flags=self._flags[marks],
-            message_id=_id(own, other_own),
-            in_reply_to=_id(reply, other_reply),
+            size=int(spans.size or 0),
+            flags=self._flags[spans.flags],
+            message_id=_id(spans.own_id, spans.own),
+            in_reply_to=_id(spans.reply_id, spans.reply),
         )
 
     async def fetch(self, mailbox: Mailbox, box: Box, uids: Iterable[int]) -> dict[int, Envelope]:

@@ -209,7 +209,7 @@ class Searches:
         else:
             book = self._library.book(target.mailbox.tag, box.uidvalidity)
             kept = book.everything(target.upper, box.exists)
-            found = await box.search() if kept is None else kept
+            found = kept if kept is not None else box.uids or await box.search()
         if lasting is not None and momentary is not None:
             among = set(await box.search(*momentary))
             found = [uid for uid in found if uid in among]

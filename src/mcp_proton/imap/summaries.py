@@ -133,9 +133,8 @@ class Book:
     def learn_dates(self, dates: Mapping[int, int]) -> None:
         """Take in when some of its messages were received."""
         for block in self.blocks:
-            for row, uid in enumerate(block.uids):
-                if uid in dates:
-                    block.dates[row] = dates[uid]
+            for uid in dates.keys() & block.uids:
+                block.dates[block.uids.index(uid)] = dates[uid]
 
     def everything(self, upper: int, exists: int) -> array[int] | None:
         """The UIDs of the mailbox, ascending, where this book holds all of them: nothing up to `upper` is unknown, and

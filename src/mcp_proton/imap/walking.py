@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
 
     from mcp_proton.imap.box import Box
-    from mcp_proton.imap.headlines import HeaderReader
+    from mcp_proton.imap.headlines import Columns, HeaderReader
     from mcp_proton.imap.summaries import Block, Book
 
 
@@ -30,14 +30,15 @@ async def walk(
     The next window is asked for before the last one is read, so the server works meanwhile. Close it to stop early.
     """
     windows = iter(plan)
-    ahead: tuple[Sequence[int], HeaderLines, asyncio.Task[None]] | None = _ask(box, windows, dated=dated)
+    kind = DatedHeaderLines if dated else HeaderLines
+    ahead = _ask(box, windows, kind, reader)
     try:
         while ahead is not None:
             window, ask, answered = ahead
-            await answered
-            ahead = _ask(box, windows, dated=dated)
+            columns = await answered
+            ahead = _ask(box, windows, kind, reader)
             await asyncio.sleep(0)  # lets it be sent
-            yield window, book.add(reader.read(ask), ask.uids)
+            yield window, book.add(columns, ask.uids)
     finally:
         if ahead is not None:
             ahead[2].cancel()
@@ -45,12 +46,12 @@ async def walk(
 
 
 def _ask(
-    box: Box, windows: Iterator[Sequence[int]], *, dated: bool
-) -> tuple[Sequence[int], HeaderLines, asyncio.Task[None]] | None:
+    box: Box, windows: Iterator[Sequence[int]], kind: type[HeaderLines], reader: HeaderReader
+) -> tuple[Sequence[int], HeaderLines, asyncio.Task[Columns]] | None:
     window = next(windows, None)
     if window is None:
         return None
-    ask = (DatedHeaderLines if dated else HeaderLines)(_asked(window))
+    ask = kind(_asked(window), reader)
     return window, ask, asyncio.create_task(box.run(ask))
 
 
