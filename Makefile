@@ -11,7 +11,7 @@ CORE   := tests/unit tests/service tests/contract
 export PYTHONUNBUFFERED := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-PARTS  := static suite pythons hermes $(OTHERS:%=python-%)
+PARTS  := static suite pythons hermes engine $(OTHERS:%=python-%)
 
 .PHONY: demo test check bench docs servers lock clean $(PARTS)
 .DELETE_ON_ERROR:
@@ -30,7 +30,7 @@ static: .venv/installed
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 
-suite: .venv/installed servers hermes
+suite: .venv/installed servers hermes engine
 	$(BIN)/python $(PYTEST) tests
 
 pythons: $(OTHERS:%=python-%)
@@ -80,6 +80,10 @@ servers: .venv/installed
 
 hermes: .venv/installed
 	@$(BIN)/python -m tests.surfaces.hermes.install
+
+# Proton's own IMAP engine, a Go program; left out, and that is said, where there is no Go.
+engine: .venv/installed
+	@$(BIN)/python -m tests.servers.gluon_build
 
 lock:
 	$(PYTHON) tools/lock.py $(UPGRADE)

@@ -10,9 +10,12 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mcp_proton.admin.cli import app
+from mcp_proton.admin.exits import MEANING
+from mcp_proton.config.tables import Profile
 from mcp_proton.domain.effects import Effect
 from mcp_proton.imap import effect_tables
-from mcp_proton.mcp.profiles import Profile, offers
+from mcp_proton.mcp.profiles import offers
 from mcp_proton.policy.presets import TABLE
 from mcp_proton.services import registry
 
@@ -144,10 +147,33 @@ def _arguments(schema: dict[str, object]) -> Iterable[str]:
         yield f"- `{name}` {kind}{', required' if name in required else default}{described}"
 
 
+def cli() -> str:
+    """Return docs/cli.md."""
+    exits = [f"| {code.value} | {meaning} |" for code, meaning in MEANING.items()]
+    head, *commands = app.generate_docs().split("\n## ")
+    lines = [
+        head.replace("# mcp-proton\n", f"# mcp-proton\n\n{MADE}\n", 1)
+        .replace("\nmcp-proton ", "\n    mcp-proton ")
+        .replace("    mcp-proton COMMAND", "mcp-proton COMMAND"),
+        *[f"## {one}" for one in commands if not one.startswith(("Table of Contents", "mcp-proton do\n"))],
+        "## mcp-proton do OPERATION",
+        "",
+        "Every operation of [operations.md](operations.md) as a command; its arguments are the same, as `--options`.",
+        "",
+        "## Exit codes",
+        "",
+        "| code | means |",
+        "| --- | --- |",
+        *exits,
+    ]
+    return "\n".join(line.rstrip() for line in "\n".join(lines).splitlines()) + "\n"
+
+
 PAGES: dict[str, Callable[[], str]] = {
     "operations.md": operations,
     "policy.md": policy,
     "capabilities.md": capabilities,
+    "cli.md": cli,
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 
 
@@ -14,12 +15,19 @@ def run(arguments: list[str]) -> int:
     """Run one command line and return its exit code."""
     if arguments[:1] == ["mcp"] and not {"--help", "-h", "--version"} & set(arguments):
         # An agent waits for the answer to `initialize`: nothing is loaded here that it does not need.
+        for ending in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(ending, _end)
         from mcp_proton.mcp.command import run as serve
 
         return serve(arguments[1:])
     from mcp_proton.admin.cli import run as command
 
     return command(arguments)
+
+
+def _end(*_: object) -> None:
+    """End quietly while nothing is open yet; the server takes these signals over as soon as it runs."""
+    sys.exit(0)
 
 
 if __name__ == "__main__":

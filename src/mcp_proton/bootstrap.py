@@ -5,19 +5,21 @@ Heavy modules are loaded where a world is built, not where this one is imported:
 
 from __future__ import annotations
 
+import asyncio
 import os
 import tempfile
 import time
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mcp_proton import __version__
 from mcp_proton.config import folders as places
 from mcp_proton.config.reading import load
 from mcp_proton.config.tables import Account, Client, Config, Kind, Profile, Security, Storage
-from mcp_proton.domain.errors import NotFound
+from mcp_proton.domain.errors import MailError, NotFound
 from mcp_proton.policy.model import Policy
 from mcp_proton.policy.reading import PolicyReader
 from mcp_proton.storage.policyfile import PolicyFile
@@ -25,16 +27,22 @@ from mcp_proton.storage.switchfile import SwitchFile
 from mcp_proton.storage.tomllines import Lines, parse
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Mapping
+    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 
     from mcp_proton.domain.limits import Switches
     from mcp_proton.domain.ports import MailBackend, SecretProvider
+    from mcp_proton.imap.backend import ImapBackend
+    from mcp_proton.imap.endpoint import Endpoint, TlsMode
     from mcp_proton.imap.indexing import DateIndexStore
+    from mcp_proton.imap.limits import Timing
     from mcp_proton.services.service import MailService
     from mcp_proton.simulator import Simulator
+    from mcp_proton.storage.artifacts import FileArtifacts
     from mcp_proton.storage.channels import SqlChannels
+    from mcp_proton.storage.journal import SqlJournal
     from mcp_proton.storage.switches import SqlSwitches
 
+TIDY_AFTER = 30.0
 DEMO_CLIENT = "demo"
 DEMO_ACCOUNT = "demo"
 DEMO_MESSAGES = 140
@@ -222,22 +230,9 @@ async def demonstration(messages: int = DEMO_MESSAGES, seed: int = 1) -> AsyncIt
 @asynccontextmanager
 async def simulated(*, messages: int, port: int = 0, seed: int = 1) -> AsyncIterator[Simulator]:
     """Run a simulator of Proton Mail Bridge with a made-up mailbox."""
-    from mcp_proton.simulator import GivenLabel, GivenMessage, GivenUser, Simulator
-    from mcp_proton.simulator.correspondence import FOLDERS, LABELS, generate
+    from mcp_proton.simulator import Simulator, lively_user
 
-    mail = [
-        GivenMessage(
-            one.write,
-            places=(one.place, *one.labels, *(["starred"] if one.starred else [])),
-            flags=(one.kind,),
-            unread=one.unread,
-            time=one.received.timestamp(),
-            origin="imported" if one.imported else "delivered",
-        )
-        for one in generate(seed, messages, datetime.now(UTC), DEMO_OWNER)
-    ]
-    labels = [GivenLabel.from_path(path) for path in (*FOLDERS, *LABELS)]
-    user = GivenUser("alex", [DEMO_OWNER.partition("<")[2].rstrip(">")], labels=labels, messages=mail)
+    user = lively_user(messages, seed=seed, owner=DEMO_OWNER)
     async with Simulator(users=[user], port=port, event_delay=(20.0, 40.0), seed=seed) as simulator:
         yield simulator
 
@@ -275,21 +270,20 @@ async def _opened(found: Settings, vault: SecretProvider) -> AsyncIterator[Runni
     runner = Runner(database, clock)
     journal = SqlJournal(database, clock, timedelta(days=kept.payload_days), runner)
     dates = FileDateIndexes(found.folders.state / "dates", enabled=kept.date_index)
-    accounts = Accounts(found.config, lambda name, account: _backend(name, account, vault, dates))
+    accounts = Accounts(found.config, lambda name, account: _served(name, account, vault, dates))
+    artifacts = FileArtifacts(
+        found.folders.artifacts,
+        clock,
+        keep=timedelta(days=kept.artifact_days),
+        most_octets=kept.artifact_megabytes << 20,
+        exports=lambda: [path for one in policy_file.current().fences for path in one.folders.get(Effect.EXPORT, ())],
+    )
     world = World(
         catalog=registry.load(),
         accounts=accounts,
         policies=PolicyInForce(policy_file, SwitchFile(_switches(found)), Policy.with_switches),
         journal=journal,
-        artifacts=FileArtifacts(
-            found.folders.artifacts,
-            clock,
-            keep=timedelta(days=kept.artifact_days),
-            most_octets=kept.artifact_megabytes << 20,
-            exports=lambda: [
-                path for one in policy_file.current().fences for path in one.folders.get(Effect.EXPORT, ())
-            ],
-        ),
+        artifacts=artifacts,
         clock=clock,
         settings=ServiceSettings(
             timezone=found.config.service.zone,
@@ -301,31 +295,69 @@ async def _opened(found: Settings, vault: SecretProvider) -> AsyncIterator[Runni
         alarm=SqlSwitches(database, _switches(found), clock).freeze,
     )
     service = MailService(world)
+    tidying = asyncio.create_task(_tidy(journal, artifacts, timedelta(days=kept.journal_days)))
     try:
         yield Running(service, found)
     finally:
         await service.aclose()
+        tidying.cancel()
         await accounts.aclose()
         await journal.aclose()
         await database.aclose()
 
 
-def _backend(name: str, account: Account, vault: SecretProvider, dates: DateIndexStore) -> MailBackend:
-    from mcp_proton.bridge.backend import BridgeBackend
-    from mcp_proton.imap.backend import ImapBackend
-    from mcp_proton.imap.endpoint import Credentials, Endpoint, Pin, TlsMode
-    from mcp_proton.services.wrappers import RetryReads
+async def _tidy(journal: SqlJournal, artifacts: FileArtifacts, keep: timedelta) -> None:
+    """Forget what is over, once in the life of a process, when it has found time. A full disk is told elsewhere."""
+    await asyncio.sleep(TIDY_AFTER)
+    with suppress(MailError):
+        await artifacts.purge()
+        await journal.purge(keep)
 
-    modes = {Security.STARTTLS: TlsMode.STARTTLS, Security.TLS: TlsMode.IMPLICIT, Security.PLAIN: TlsMode.PLAIN}
-    endpoint = Endpoint(
+
+def endpoint(account: Account) -> Endpoint:
+    """Return where an account's server is and how it is trusted."""
+    from mcp_proton.imap.endpoint import Endpoint, Pin
+
+    return Endpoint(
         host=account.host,
         port=account.imap,
-        tls=modes[account.protection],
+        tls=tls_mode(account.protection),
         pin=Pin.read(account.certificate) if account.certificate else None,
         plain_to_this_machine=account.security is Security.PLAIN,
     )
+
+
+def tls_mode(security: Security) -> TlsMode:
+    """Return the connection's TLS mode for the owner's word for it."""
+    from mcp_proton.imap.endpoint import TlsMode
+
+    modes = {Security.STARTTLS: TlsMode.STARTTLS, Security.TLS: TlsMode.IMPLICIT, Security.PLAIN: TlsMode.PLAIN}
+    return modes[security]
+
+
+def backend(
+    name: str,
+    account: Account,
+    password: Callable[[], Awaitable[str]],
+    *,
+    dates: DateIndexStore | None = None,
+    timing: Timing | None = None,
+) -> ImapBackend:
+    """Return the backend of an account as config.toml describes it. Opens nothing by itself."""
+    from mcp_proton.bridge.backend import BridgeBackend
+    from mcp_proton.imap.backend import ImapBackend
+    from mcp_proton.imap.endpoint import Credentials
+
     kind = BridgeBackend if account.kind is Kind.BRIDGE else ImapBackend
-    return RetryReads(kind(name, endpoint, Credentials(account.username, lambda: vault.secret(name)), dates=dates))
+    login = Credentials(account.username, password)
+    identity = {"name": "mcp-proton", "version": __version__}
+    return kind(name, endpoint(account), login, identity=identity, dates=dates, timing=timing)
+
+
+def _served(name: str, account: Account, vault: SecretProvider, dates: DateIndexStore) -> MailBackend:
+    from mcp_proton.services.wrappers import RetryReads
+
+    return RetryReads(backend(name, account, lambda: vault.secret(name), dates=dates))
 
 
 def _demo_config(simulator: Simulator) -> Config:

@@ -6,12 +6,9 @@ Time is real here: a step is over when the answer is there, waits are cut short,
 from __future__ import annotations
 
 import base64
-import contextlib
 import dataclasses
-import imaplib
 import re
 import socket
-import ssl
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -19,19 +16,23 @@ from typing import TYPE_CHECKING, Any
 from mcp_proton.simulator import recording as recordings
 from mcp_proton.simulator.given import GivenLabel
 from mcp_proton.simulator.matching import CLOSED, Names, in_order, responses
+from tests.servers.gluon_line import PATIENCE, Line
+from tests.servers.gluon_session import login
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from mcp_proton.simulator.given import GivenUser
     from mcp_proton.simulator.recording import Recording, Step
-    from tests.servers.gluon_server import Gluon, GluonServer
+    from tests.servers.gluon_server import GluonServer
 
 _EVENT_PERIOD = 2.0
 _LONGEST_WAIT = 1.2
 _LONGEST_LISTENING = 2.5
-_PATIENCE = 5.0
+# What comes unasked comes in batches of half a second.
+_BATCH = 0.6
+_SILENCE = 0.4
 # How long a session takes, at most, to be told of what the engine has just learned.
 _TELLING = 0.04
 _GLUON_ID = re.compile(r"\{the gluon id of ([^}]+)\}")
@@ -51,94 +52,23 @@ class Difference:
         return f"step {self.step}: {self.what}\n    recorded: {self.recorded}\n    engine:   {self.played}"
 
 
-def play(path: Path, server: GluonServer, logins: dict[int, str] | None = None) -> list[Difference]:
-    """Play one recording. `logins` says which address the nth opened connection uses; else the one that fits is tried."""
-    recorded = recordings.load(path)
-    if logins is not None:
-        return _Play(recorded, server, logins).run()
-    logins = {}
-    best = _Play(recorded, server, logins).run()
-    addresses = [address for user in recorded.users for address in user.addresses]
-    for opening in range(sum("open" in step for step in recorded.steps) or 1):
-        for address in addresses[1:]:
-            if not best:
-                return []
-            found = _Play(recorded, server, {**logins, opening: address}).run()
-            if len(found) < len(best):
-                logins[opening], best = address, found
-    return best
+def play(
+    path: Path, server: GluonServer, *, logins: Mapping[int, str] | None = None, pace: float = 0.01
+) -> list[Difference]:
+    """Play one recording; an empty list means no difference.
 
-
-def needs_smtp(path: Path) -> bool:
-    """Whether a recording speaks SMTP, which the engine doesn't."""
-    return any(step.get("proto") == "smtp" for step in recordings.load(path).steps)
-
-
-class _Line:
-    """A client's connection."""
-
-    def __init__(self, letter: str, address: str) -> None:
-        self.letter = letter
-        self.tag = letter
-        self.address = address
-        self.heard = bytearray()
-        self.is_over = False
-        self._count = 0
-        self._socket: socket.socket
-
-    def open(self, gluon: Gluon, *, tls: bool) -> bytes:
-        self._socket = socket.create_connection((gluon.host, gluon.imap_port), timeout=_PATIENCE)
-        said = self._line()
-        if tls:
-            self._socket.sendall(b"s STARTTLS\r\n")
-            said += self._line()
-            context = ssl.create_default_context(cadata=gluon.certificate_pem)
-            self._socket = context.wrap_socket(self._socket, server_hostname="127.0.0.1")
-        return said
-
-    def _line(self) -> bytes:
-        said = b""
-        while not said.endswith(b"\n") and (byte := self._socket.recv(1)):
-            said += byte
-        return said
-
-    def number(self, expected: list[str], text: str) -> bytes:
-        """The command under the next tag, or under the one its recorded answer has; DONE counts but has none."""
-        found = re.match(rf"{self.letter}(\d+) ", expected[-1]) if expected else None
-        self._count = max(self._count + 1, int(found[1]) if found else 0)
-        if text.upper() == "DONE":
-            return b"DONE\r\n"
-        self.tag = f"{self.letter}{self._count}"
-        return f"{self.tag} {text}\r\n".encode()
-
-    def send(self, data: bytes) -> None:
-        with contextlib.suppress(OSError):
-            self._socket.sendall(data)
-
-    def hear(self, is_enough: Callable[[], bool], seconds: float) -> None:
-        """Take in what comes until it is enough, the time is up, or the connection ends."""
-        deadline = time.monotonic() + seconds
-        while not self.is_over and not is_enough() and (left := deadline - time.monotonic()) > 0:
-            self._socket.settimeout(left)
-            try:
-                chunk = self._socket.recv(2**18)
-            except TimeoutError:
-                return
-            except OSError:
-                chunk = b""
-            self.heard += chunk
-            self.is_over = not chunk
-
-    def close(self) -> None:
-        self._socket.close()
+    `logins` says which address the nth opened connection uses where that isn't the first one; recordings don't. `pace`
+    is how long Bridge's waits for the API last, as a share of the real ones.
+    """
+    return _Play(recordings.load(path), server, logins or {}, pace).run()
 
 
 class _Play:
-    def __init__(self, recorded: Recording, server: GluonServer, logins: dict[int, str]) -> None:
+    def __init__(self, recorded: Recording, server: GluonServer, logins: Mapping[int, str], pace: float) -> None:
         self._recorded = recorded
         self._logins = logins
         self._names = Names()
-        self._lines: dict[str, _Line] = {}
+        self._lines: dict[str, Line] = {}
         self._opened = 0
         self._found: list[Difference] = []
         self._step = 0
@@ -146,7 +76,9 @@ class _Play:
             [self._user(user) for user in recorded.users],
             mode="split" if recorded.mode == "split" else "combined",
             model="fake",
+            pace=pace,
         )
+        self._has_idle = True
         if recorded.environment.get("LAB_SHOW_ALL_MAIL") == "0":
             self._gluon.show_all_mail(on=False)
 
@@ -157,11 +89,13 @@ class _Play:
     def run(self) -> list[Difference]:
         with self._gluon:
             self._name_messages()
-            for step in self._recorded.steps:
-                self._step = step.number
-                self._do(step)
-            for line in self._lines.values():
-                line.close()
+            try:
+                for step in self._recorded.steps:
+                    self._step = step.number
+                    self._do(step)
+            finally:
+                for line in self._lines.values():
+                    line.close()
         return self._found
 
     def _differs(self, what: str, recorded: object, played: object) -> None:
@@ -189,8 +123,10 @@ class _Play:
             self._happen(step)
             time.sleep(_TELLING)
 
-    def _connect(self, letter: str, *, tls: bool) -> _Line:
-        line = _Line(letter, self._logins.get(self._opened) or self._recorded.users[0].addresses[0])
+    def _connect(self, letter: str, *, tls: bool) -> Line:
+        if (before := self._lines.pop(letter, None)) is not None:
+            before.close()
+        line = Line(letter, self._logins.get(self._opened) or self._recorded.users[0].addresses[0])
         self._opened += 1
         line.heard += line.open(self._gluon, tls=tls)
         self._lines[letter] = line
@@ -214,15 +150,14 @@ class _Play:
 
     def _gluon_id(self, key: str) -> str:
         """The engine's id of a message, found as a client would."""
-        with imaplib.IMAP4(self._gluon.host, self._gluon.imap_port) as client:
-            client.login(self._gluon.username, self._gluon.password)
-            client.select('"All Mail"', readonly=True)
-            fields = "(BODY.PEEK[HEADER.FIELDS (X-Pm-Gluon-Id X-Pm-Internal-Id)])"
-            found = client.fetch("1:*", fields)[1]
-        shown = next(one[1].decode() for one in found if self._names.values[f"id:{key}"].encode() in one[1])
-        return re.findall(r"X-Pm-Gluon-Id: (\S+)", shown)[0]
+        with login(self._gluon) as session:
+            session.command(b'EXAMINE "All Mail"')
+            number = self._names.values[f"id:{key}"].encode()
+            found = session.command(b"SEARCH HEADER X-Pm-Internal-Id ", number)[0].split()[-1]
+            shown = session.command(b"FETCH ", found, b" (BODY.PEEK[HEADER.FIELDS (X-Pm-Gluon-Id)])")
+        return b"".join(shown).partition(b"X-Pm-Gluon-Id: ")[2].split()[0].decode()
 
-    def _send_literal(self, line: _Line, step: Step, expected: list[str]) -> None:
+    def _send_literal(self, line: Line, step: Step, expected: list[str]) -> None:
         text = self._names.fill(str(step["literal"]))
         try:
             content = text.encode("latin-1")
@@ -231,18 +166,19 @@ class _Play:
         if "padded" in step:
             content = _padded(content, int(step["padded"]))
         line.send(line.number(expected, f"{self._names.fill(str(step['send']))} {{{len(content)}}}"))
-        line.hear(lambda: line.heard.endswith(b"\n"), _PATIENCE)
+        line.hear(lambda: line.heard.endswith(b"\n"), PATIENCE)
         if line.heard.startswith(b"+") or b"\r\n+" in line.heard:
             line.send(content + b"\r\n")
             if not any(one.startswith("+") for one in expected):
                 # Some recordings leave the go-ahead out.
                 del line.heard[line.heard.index(b"+") :]
 
-    def _answer(self, line: _Line, step: Step, expected: list[str]) -> list[str]:
+    def _answer(self, line: Line, step: Step, expected: list[str]) -> list[str]:
         if "listen" in step:
-            line.hear(lambda: False, min(float(step["listen"]), _LONGEST_LISTENING))
+            line.hear(lambda: self._is_whole(line, step, expected), min(float(step["listen"]), _LONGEST_LISTENING))
+            line.hear(lambda: False, _BATCH)
         else:
-            line.hear(lambda: self._is_whole(line, step, expected), _PATIENCE)
+            line.hear(lambda: self._is_whole(line, step, expected), PATIENCE if expected else _SILENCE)
         got = responses(bytes(line.heard))
         line.heard.clear()
         tagged = next((at for at, one in enumerate(got) if one.startswith(f"{line.tag} ")), None)
@@ -254,7 +190,7 @@ class _Play:
             got.append(CLOSED)
         return got
 
-    def _is_whole(self, line: _Line, step: Step, expected: list[str]) -> bool:
+    def _is_whole(self, line: Line, step: Step, expected: list[str]) -> bool:
         if CLOSED in expected or not line.heard.endswith(b"\n"):
             return False
         got = responses(bytes(line.heard))
@@ -294,7 +230,7 @@ class _Play:
             "api fails": self._api_fails,
             "close": lambda letter: self._lines.pop(letter).close(),
             "bridge": self._bridge,
-            "bridge restarts": lambda _: gluon.restart(),
+            "bridge restarts": self._restart,
             "account": lambda name: self._compare_account(name, step["is"] or {}),
             "wait": self._wait,
             "imap port": self._compare_port,
@@ -307,21 +243,31 @@ class _Play:
         elif not any(key in step for key in _EVIDENCE):
             self._differs("a step of a kind that isn't known", sorted(step.content), "")
 
+    def _restart(self, _: str) -> None:
+        self._gluon.offer_idle(on=self._has_idle)
+        self._gluon.restart()
+
     def _wait(self, seconds: float) -> None:
         time.sleep(min(float(seconds), _LONGEST_WAIT))
         if float(seconds) >= _EVENT_PERIOD:
             self._gluon.events()
 
     def _compare_port(self, expected: str) -> None:
-        try:
-            socket.create_connection((self._gluon.host, self._gluon.imap_port), timeout=1).close()
-            state = "open"
-        except OSError:
-            state = "refuses connections"
+        # A program that is going down takes a moment for it.
+        deadline = time.monotonic() + PATIENCE
+        while (state := self._port()) != expected and time.monotonic() < deadline:
+            time.sleep(_TELLING)
         if state != expected:
             self._differs("the IMAP port", expected, state)
 
-    def _name_login(self, line: _Line) -> None:
+    def _port(self) -> str:
+        try:
+            socket.create_connection((self._gluon.host, self._gluon.imap_port), timeout=1).close()
+        except OSError:
+            return "refuses connections"
+        return "open"
+
+    def _name_login(self, line: Line) -> None:
         users = self._gluon.users
         password = next((one["password"] for one in users if line.address in one["addresses"]), users[0]["password"])
         self._names.values |= {
@@ -352,9 +298,7 @@ class _Play:
         acts: dict[str, Callable[[], None]] = {
             "net": lambda: gluon.network(on=named["State"] == "on"),
             "settings": lambda: gluon.show_all_mail(on=bool(named.get("ShowAllMail", True))),
-            "featureflag": lambda: (
-                gluon.offer_idle(on=False) if "Idle" in str(named["Name"]) else gluon.withdraw_authenticate()
-            ),
+            "featureflag": lambda: self._switch_flag(str(named["Name"])),
             "logout": lambda: gluon.sign_out(user),
             "login": lambda: gluon.sign_in(user),
             "offline": lambda: gluon.take_api_down() if named.get("State") else gluon.mend(),
@@ -367,6 +311,13 @@ class _Play:
             acts[word]()
         else:
             self._differs("something that isn't known happens to Bridge", word, "")
+
+    def _switch_flag(self, name: str) -> None:
+        # Bridge reads its flags when it starts, and then every ten minutes.
+        if name == "InboxBridgeImapIdleCapabilityDisabled":
+            self._has_idle = False
+        elif name == "InboxBridgeImapAuthenticateCommandDisabled":
+            self._gluon.withdraw_authenticate()
 
     def _elsewhere(self, what: dict[str, Any]) -> None:
         for word, arguments in what.items():
@@ -405,8 +356,6 @@ class _Play:
                 gluon.elsewhere("change label", user=user, path=how["label"], **new)
             case _:
                 self._differs("a change elsewhere that isn't known", word, "")
-
-
 
 
 def _pop_equal(candidates: dict[str, dict[str, Any]], wanted: dict[str, Any]) -> dict[str, Any] | None:

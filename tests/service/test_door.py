@@ -9,6 +9,7 @@ import pytest
 from mcp_proton.domain.caller import Audience, Caller, Surface, owner
 from mcp_proton.domain.consequences import EffectTable
 from mcp_proton.domain.effects import Effect
+from mcp_proton.domain.errors import NotFound
 from mcp_proton.domain.outcome import Status
 from mcp_proton.domain.plan import Impact, Scope
 
@@ -319,3 +320,13 @@ async def test_an_effect_that_was_not_declared_cannot_happen(house: House) -> No
     call = Call(house.service.world, owner(), house.policies.policy, house.service)
     with pytest.raises(Defect, match="destroy"):
         await plan(greedy, greedy.request(), call)
+
+
+async def test_the_door_itself_takes_no_answer_from_an_agent(house: House) -> None:
+    """P-41: even past the catalog, only the owner decides."""
+    handle = str(house.receive())
+    house.rules(preset="reader", rules=[{"effect": "organize", "verdict": "ask"}])
+    operation_id = (await house.ask("messages_get", message=handle, mark_read=True))["operation_id"]
+    with pytest.raises(NotFound):
+        await house.service.decide(house.agent, operation_id, approve=True)
+    assert (await house.ask("operations_status", operation_id=operation_id))["state"] == "pending"

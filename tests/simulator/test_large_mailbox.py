@@ -1,4 +1,4 @@
-"""Fifty thousand messages within 300 MiB, opened in no time."""
+"""Fifty thousand messages within 300 MiB."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 import pytest
 
 PROGRAM = """
-import asyncio, resource, time
+import asyncio, pathlib
 from mcp_proton.simulator import GivenMessage, Simulator
 from tests.simulator.client import Client
 
@@ -20,24 +20,22 @@ def mail(number):
 async def main():
     simulator = Simulator(GivenMessage(mail(number), unread=number % 10 == 0) for number in range(50_000))
     async with simulator, Client(simulator) as client:
-        began = time.monotonic()
         assert "* 50000 EXISTS" in await client("SELECT INBOX")
-        selected = time.monotonic() - began
         assert len((await client("UID SEARCH UNSEEN"))[0].split()) == 5002
         assert len(await client("UID FETCH 1:2000 (ENVELOPE BODYSTRUCTURE RFC822.SIZE)")) == 2001
         assert len(await client("UID FETCH 1:* (FLAGS)")) == 50_001
         await client("UID MOVE 1:1000 Archive")
         simulator.release_events()
-    print(selected, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+    # Not ru_maxrss: that begins with what the process that started this one needed.
+    status = pathlib.Path("/proc/self/status").read_text()
+    print(next(line.split()[1] for line in status.splitlines() if line.startswith("VmHWM")))
 
 asyncio.run(main())
 """
 
 
 @pytest.mark.process
-def test_fifty_thousand_messages_fit_into_300_mib_and_select_takes_no_second() -> None:
+def test_fifty_thousand_messages_fit_into_300_mib() -> None:
     run = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=55, check=False)
     assert run.returncode == 0, run.stderr
-    selected, peak = map(float, run.stdout.split())
-    assert selected < 1
-    assert peak < 300
+    assert int(run.stdout) / 1024 < 300

@@ -10,7 +10,8 @@ from mcp_proton.policy.presets import Preset
 
 from .asking import SaidNoError, ask, choose, confirm, interactive, say
 from .programs import Program, guess
-from .wanted import flag, labelled, recipient
+from .wanted import labelled
+from .wanted import recipients as listed
 
 if TYPE_CHECKING:
     from mcp_proton.config.tables import Config
@@ -67,7 +68,7 @@ def choose_preset(account: str, wanted: Wanted, policy: Policy, *, new: bool, al
     preset = wanted.preset or _ask_preset(current, new=new)
     if preset is None or (preset is current and not wanted.recipients):
         return None
-    recipients = _given(wanted.recipients)
+    recipients = tuple(one for text in wanted.recipients for one in listed(text))
     if preset is Preset.AUTONOMOUS:
         recipients = _warned(wanted, limited=any(one.recipients is not None for one in policy.fences))
     everywhere = None not in chosen or (alone and account not in chosen)
@@ -86,29 +87,20 @@ def _ask_preset(current: Preset | None, *, new: bool) -> Preset | None:
 def _warned(wanted: Wanted, *, limited: bool) -> tuple[str, ...]:
     """Explain what autonomous risks and offer a limit (P-23). Raises unless the owner still wants it."""
     say("", AUTONOMOUS_RISK)
-    recipients = _given(wanted.recipients)
+    recipients = tuple(one for text in wanted.recipients for one in listed(text))
     if limited and not recipients:
         say("The limit on recipients that is in your policy.toml stays.")
     elif not recipients and not wanted.yes:
-        recipients = _listed(ask(_WHOM, flag="--recipients", check=lambda text: " ".join(_listed(text))))
+        recipients = listed(ask(_WHOM, flag="--recipients", check=lambda text: " ".join(listed(text))))
     if not wanted.yes and not confirm("Choose autonomous?", flag="--yes"):
         raise SaidNoError
     return recipients
 
 
-def _given(recipients: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(one for text in recipients for one in flag("--recipients", _listed, text))
-
-
-def _listed(text: str) -> tuple[str, ...]:
-    """Split what was typed. Raises ValueError for what is no address and no @domain."""
-    return tuple(recipient(one) for one in text.replace(",", " ").split())
-
-
 def admit(account: str, wanted: Wanted, config: Config, preset: Preset | None, *, new: bool) -> Admitted | None:
     """Ask which agent to let in; None: nobody. A client that is there already keeps its profile and gets the account."""
     if wanted.client:
-        label = flag("--client", labelled, wanted.client)
+        label = wanted.client
     elif interactive() and new and not config.clients:
         say("")
         label = ask("A label for the agent you let in (empty: nobody yet)", flag="--client", check=_label_or_nothing)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from mcp_proton import bootstrap
 from mcp_proton.config.tables import Kind
 from mcp_proton.domain.errors import AuthFailed, MailError, Untrusted
 from mcp_proton.storage.vault import Vault
@@ -42,7 +43,7 @@ async def account(name: str, one: Account) -> list[Check]:
 
 def _well(name: str, one: Account, found: Trial) -> list[Check]:
     return [
-        ok(f"{name}: server", f"answers on {trial.endpoint(one)}"),
+        ok(f"{name}: server", f"answers on {bootstrap.endpoint(one)}"),
         ok(f"{name}: certificate", _trusted(one)),
         ok(f"{name}: login", f"works, {found.mailboxes} mailboxes"),
         _version(name, one, found),
@@ -54,10 +55,10 @@ async def _ill(name: str, one: Account, health: Health) -> list[Check]:
     """Tell at which step it ended."""
     why = health.why or "it did not go on"
     if health.code == Untrusted.code:
-        failed = [ok(f"{name}: server", f"answers on {trial.endpoint(one)}"), await _certificate(name, one, why)]
+        failed = [ok(f"{name}: server", f"answers on {bootstrap.endpoint(one)}"), await _certificate(name, one, why)]
     elif health.code == AuthFailed.code:
         failed = [
-            ok(f"{name}: server", f"answers on {trial.endpoint(one)}"),
+            ok(f"{name}: server", f"answers on {bootstrap.endpoint(one)}"),
             ok(f"{name}: certificate", _trusted(one)),
             _login(name, one, why),
         ]

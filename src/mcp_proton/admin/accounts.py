@@ -16,13 +16,13 @@ from mcp_proton.storage.vault import Vault
 
 from .asking import confirm
 from .exits import Exit
+from .filling import filled
 from .printing import AsJson, Printer
 from .world import known_account, opened
 
 app = App(
     name="accounts",
-    help="""See, check and remove accounts. `mcp-proton setup` adds one.
-
+    help_epilogue="""Examples:
   mcp-proton accounts list
   mcp-proton accounts health personal""",
 )
@@ -56,7 +56,7 @@ async def health(account: Name = None, /, *, json: AsJson = False) -> Exit:
     """Look whether accounts (or the one named) are connected and in sync."""
     printer = Printer(as_json=json)
     async with opened() as service:
-        told = answer(await service.submit(owner(), AccountsHealth(account=account)))
+        told = answer(await service.submit(owner(), filled(AccountsHealth, account=account)))
     code = printer.answer(told)
     well = all(one["connected"] for one in told.get("accounts", []))
     return code if well or code is not Exit.DONE else Exit.UNAVAILABLE
@@ -66,8 +66,12 @@ async def health(account: Name = None, /, *, json: AsJson = False) -> Exit:
 async def capabilities(account: Name = None, /, *, json: AsJson = False) -> Exit:
     """Tell what an account can do, and how we know: the server is asked first."""
     async with opened() as service:
-        await service.submit(owner(), AccountsHealth(account=account))  # until then nothing is known of the server
-        return Printer(as_json=json).answer(answer(await service.submit(owner(), CapabilitiesReport(account=account))))
+        await service.submit(
+            owner(), filled(AccountsHealth, account=account)
+        )  # until then nothing is known of the server
+        return Printer(as_json=json).answer(
+            answer(await service.submit(owner(), filled(CapabilitiesReport, account=account)))
+        )
 
 
 @app.command

@@ -4,32 +4,37 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from cyclopts import Parameter
+from cyclopts import App, Parameter
 
 from mcp_proton.domain.caller import owner
 from mcp_proton.services.answers import answer
 from mcp_proton.services.operations.journal import OperationsList
 
 from .exits import Exit
+from .filling import filled
 from .printing import AsJson, Printer
 from .world import opened
 
 _COLUMNS = ("at", "client", "operation", "state", "code", "operation_id")
 
 
+app = App(
+    name="activity",
+    help_epilogue="""The journal never holds subjects, addresses or texts. With --json times are UTC.
+
+  mcp-proton activity --limit 50
+  mcp-proton activity --json | jq .operations""",
+)
+
+
+@app.default
 async def activity(
     *, limit: Annotated[int, Parameter(help="how many, newest first (1 to 50)")] = 20, json: AsJson = False
 ) -> Exit:
-    """See what was done, by whom: the latest records of the journal, reads included.
-
-    It never holds subjects, addresses or texts. Times are in UTC.
-
-      mcp-proton activity --limit 50
-      mcp-proton activity --json | jq .operations
-    """
+    """See what was done, by whom: the latest records of the journal, reads included."""
     printer = Printer(as_json=json)
     async with opened() as service:
-        told = answer(await service.submit(owner(), OperationsList(limit=limit)))
+        told = answer(await service.submit(owner(), filled(OperationsList, limit=limit)))
     operations = told.get("operations", [])
     if json or told["status"] != "ok":
         return printer.answer(told)

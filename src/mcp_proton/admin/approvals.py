@@ -15,6 +15,7 @@ from mcp_proton.services.operations.owner import ApprovalsApprove, ApprovalsDeny
 from . import passphrase, reviewing
 from .asking import confirm, interactive
 from .exits import Exit, of_status
+from .filling import filled
 from .printing import AsJson, Printer
 from .world import opened
 
@@ -23,8 +24,7 @@ if TYPE_CHECKING:
 
 app = App(
     name="approvals",
-    help="""See what waits for you, and answer.
-
+    help_epilogue="""Examples:
   mcp-proton approvals list
   mcp-proton approvals show op_…
   mcp-proton approvals approve op_…
@@ -35,9 +35,7 @@ It holds once, for exactly what was shown; the agent then goes on by itself.""",
 OperationId = Annotated[str, Parameter(help="as `approvals list` names it: op_…")]
 PassphraseFile = Annotated[
     Path | None,
-    Parameter(
-        help="file whose first line is your owner passphrase, for answering without a terminal ('-': standard input)"
-    ),
+    Parameter(help="its first line is your owner passphrase ('-': standard input)", allow_leading_hyphen=True),
 ]
 _COLUMNS = ("operation_id", "client", "operation", "summary", "state", "expires_at")
 
@@ -61,7 +59,7 @@ async def list_waiting(*, json: AsJson = False) -> Exit:
 async def show(operation_id: OperationId, /, *, json: AsJson = False) -> Exit:
     """Show each thing that would happen and each risk, on a line of its own."""
     printer = Printer(as_json=json)
-    told = await _submit(ApprovalsShow(operation_id=operation_id))
+    told = await _submit(filled(ApprovalsShow, operation_id=operation_id))
     if json or told["status"] != "ok":
         return printer.answer(told)
     for line in reviewing.rows(told):
@@ -80,20 +78,20 @@ async def approve(
     if passphrase_file is None and not interactive():
         return printer.answer(_not_approved("needs_terminal", "approving needs a terminal, or --passphrase-file"))
     if passphrase_file is None:
-        shown = await _submit(ApprovalsShow(operation_id=operation_id))
+        shown = await _submit(filled(ApprovalsShow, operation_id=operation_id))
         if shown["status"] != "ok":
             return printer.answer(shown)
         if shown["state"] == "pending":
             reviewing.remark(shown, printer)
             if not confirm("Let this happen?", flag="--passphrase-file"):
                 return printer.answer(_not_approved("not_approved", "you said no; it still waits"))
-    return _standing(await _submit(ApprovalsApprove(operation_id=operation_id)), "approved", printer)
+    return _standing(await _submit(filled(ApprovalsApprove, operation_id=operation_id)), "approved", printer)
 
 
 @app.command
 async def deny(operation_id: OperationId, /, *, json: AsJson = False) -> Exit:
     """Refuse a waiting operation."""
-    return _standing(await _submit(ApprovalsDeny(operation_id=operation_id)), "denied", Printer(as_json=json))
+    return _standing(await _submit(filled(ApprovalsDeny, operation_id=operation_id)), "denied", Printer(as_json=json))
 
 
 def _standing(told: dict[str, Any], wanted: str, printer: Printer) -> Exit:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import logging
 import os
 import sys
@@ -35,17 +36,17 @@ app = App(
     suppress_keyboard_interrupt=False,
 )
 # Import paths: a command's module is loaded when it is called, so that `--help` and small commands stay quick.
-app.command(f"{_HERE}.setup:setup", help="Connect a mail account and choose what agents may do.")
-app.command(f"{_HERE}.doctor:doctor", help="Check everything and say what to do about what is wrong.")
+app.command(f"{_HERE}.setup:app", name="setup", help="Connect a mail account and choose what agents may do.")
+app.command(f"{_HERE}.doctor:app", name="doctor", help="Check everything and say what to do about what is wrong.")
 app.command(f"{_HERE}.accounts:app", name="accounts", help="See, check and remove accounts.")
 app.command(f"{_HERE}.clients:app", name="clients", help="See, add and remove the agents you let in.")
 app.command(f"{_HERE}.policy:app", name="policy", help="See and choose what agents may do.")
 app.command(f"{_HERE}.approvals:app", name="approvals", help="See what waits for you, and answer.")
-app.command(f"{_HERE}.activity:activity", help="See what was done, by whom.")
+app.command(f"{_HERE}.activity:app", name="activity", help="See what was done, by whom.")
 app.command(f"{_HERE}.operate:app", name="do", help="Do one thing yourself, through the same door as every agent.")
 app.command(f"{_HERE}.configuration:app", name="config", help="Check your files, and see where they are.")
 app.command(
-    f"{_HERE}.configuration:set_passphrase",
+    f"{_HERE}.configuration:passphrase_app",
     name="passphrase",
     help="Set the owner passphrase, for approving without a terminal.",
 )
@@ -54,18 +55,19 @@ app.command(
     name="simulator",
     help="Run a stand-in for Bridge, or replay recordings against it.",
 )
-app.command(f"{_HERE}.service:mcp", name="mcp", help="Serve MCP over standard input and output.")
+app.command(f"{_HERE}.service:app", name="mcp", help="Serve MCP over standard input and output.")
 app.help_epilogue = f"Exit codes:\n{_EXITS}"
 
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command and return its exit code. Trouble is a sentence and what to do, never a traceback."""
     _keep_logs_quiet()
+    _print_whatever_comes()
     words = _underscored(arguments)
     try:
         ended = app(words, exit_on_error=False, print_error=False, result_action="return_value")
         sys.stdout.flush()
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit):  # the second is how rich ends when nobody reads any more
         return _leave_quietly()
     except (Exception, KeyboardInterrupt) as error:
         return _told(error, words)
@@ -76,16 +78,27 @@ def _told(error: BaseException, arguments: Sequence[str]) -> int:
     from .printing import Printer
     from .trouble import trouble
 
-    found = trouble(error, arguments)
+    found = trouble(error, " ".join(_commands(arguments)))
     try:
         if "--json" in arguments:
             Printer(as_json=True).json(found.answer())
         for line in found.lines() if "--json" not in arguments else ():
             Printer().remark(line)
         sys.stdout.flush()
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit):
         return _leave_quietly()
     return found.exit
+
+
+def _commands(arguments: Sequence[str]) -> list[str]:
+    """Return the command words a person typed, as far as they are commands."""
+    words, here = ["mcp-proton"], app
+    for word in arguments:
+        if word.startswith("-") or word not in here:
+            break
+        words.append(word)
+        here = here[word]
+    return words
 
 
 def _underscored(arguments: Sequence[str]) -> list[str]:
@@ -100,7 +113,16 @@ def _underscored(arguments: Sequence[str]) -> list[str]:
 
 def _keep_logs_quiet() -> None:
     """Leave the terminal to answers: what is logged for those who look after a service is not for a person at a prompt."""
-    logging.getLogger().addHandler(logging.NullHandler())
+    root = logging.getLogger()
+    if not root.handlers:
+        root.addHandler(logging.NullHandler())
+
+
+def _print_whatever_comes() -> None:
+    """Show what the terminal's encoding lacks as an escape: mail knows every letter, some terminals do not."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _leave_quietly() -> int:

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 
 app = App(
     name="clients",
-    help="""See, add and remove the agents you let in.
-
+    help_epilogue="""Examples:
   mcp-proton clients add hermes
   mcp-proton clients add coder --program codex --profile reader --account work
   mcp-proton clients config hermes --program claude-desktop

@@ -21,8 +21,7 @@ from .printing import AsJson, Printer
 
 app = App(
     name="config",
-    help="""Check your files, and see where they are.
-
+    help_epilogue="""Examples:
   mcp-proton config check && echo both are right
   $EDITOR "$(mcp-proton config paths --json | jq -r .policy)\"""",
 )
@@ -66,16 +65,24 @@ def paths(*, json: AsJson = False) -> Exit:
     return Printer(as_json=json).answer({"status": "ok", **{name: str(path) for name, path in rows.items()}})
 
 
+passphrase_app = App(
+    name="passphrase",
+    help_epilogue="""With it you can approve where there is no terminal. Only a hash of it is kept.
+
+  mcp-proton passphrase
+  mcp-proton approvals approve op_… --passphrase-file FILE""",
+)
+
+
+@passphrase_app.default
 def set_passphrase(
     *,
-    file: Annotated[Path | None, Parameter(help="its first line is the passphrase ('-': standard input)")] = None,
+    file: Annotated[
+        Path | None, Parameter(help="its first line is the passphrase ('-': standard input)", allow_leading_hyphen=True)
+    ] = None,
     json: AsJson = False,
 ) -> Exit:
-    """Set the owner passphrase: with it you can approve where there is no terminal. Only a hash of it is kept.
-
-    mcp-proton passphrase
-    mcp-proton approvals approve op_… --passphrase-file FILE
-    """
+    """Set the owner passphrase."""
     given = first_line(file) if file else _asked_twice()
     try:
         passphrase.keep(given)

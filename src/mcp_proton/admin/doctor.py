@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Annotated
 
-from cyclopts import Parameter
+from cyclopts import App, Parameter
 
 from mcp_proton import bootstrap
 from mcp_proton.config import folders as places
@@ -23,24 +23,30 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+app = App(
+    name="doctor",
+    help_epilogue="""Looks at your files and who may read them, the rules in force, the store, each
+account (password, server, certificate, login, version, sync) and each client.
+It logs in once per account and changes nothing. Exits with 1 when something
+needs you. What it prints holds no secrets, mail addresses or mail, so it can
+be shown to others.
+
+  mcp-proton doctor
+  mcp-proton doctor personal --json""",
+)
+
+
+@app.default
 async def doctor(
     account: Annotated[str | None, Parameter(help="look at this account alone")] = None, /, *, json: AsJson = False
 ) -> Exit:
-    """Check everything and say what to do about what is wrong.
-
-    Looks at your files and who may read them, the rules in force, the store, each account (password, server,
-    certificate, login, version, sync) and each client. It logs in once per account and changes nothing. Exits with 1
-    when something needs you. Its output holds no secrets, mail addresses or mail: it can be shown to others.
-
-      mcp-proton doctor
-      mcp-proton doctor personal --json
-    """
+    """Check everything and say what to do about what is wrong."""
     found = await examine(account)
     printer = Printer(as_json=json)
     ill = [one for one in found if one.state is State.FIX]
     if json:
         printer.json({"status": "ok", "well": not ill, "checks": [_as_row(one) for one in found]})
-    elif printer.out.is_terminal:
+    elif printer.for_person:
         _show(found, printer)
     else:
         printer.table([_as_row(one) for one in found])

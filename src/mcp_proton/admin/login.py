@@ -16,7 +16,7 @@ from mcp_proton.storage.vault import Vault
 from . import server as servers
 from . import trial
 from .asking import ask, interactive, say, secret
-from .wanted import flag, placed
+from .wanted import placed
 
 if TYPE_CHECKING:
     from mcp_proton.config.folders import Folders
@@ -139,8 +139,7 @@ def _ask_username(server: Server) -> str:
 
 def _place(name: str, wanted: Wanted, before: Account | None, folders: Folders) -> str:
     if wanted.secret:
-        place = flag("--secret", placed, wanted.secret)
-        return _absolute(place)
+        return _absolute(wanted.secret)
     if before:
         return before.secret
     default = default_place(name, folders)

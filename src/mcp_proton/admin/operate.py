@@ -6,21 +6,21 @@ What the owner's own surface must ask about (destroying something) is shown and 
 from __future__ import annotations
 
 import inspect
+import shlex
 from pathlib import Path
 from types import UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
 
 from cyclopts import App, Parameter
-from pydantic import ValidationError
 
 from mcp_proton.domain.caller import Audience, owner
-from mcp_proton.domain.complaint import from_validation
-from mcp_proton.domain.errors import Invalid
+from mcp_proton.domain.effects import DESTRUCTIVE
 from mcp_proton.services import registry
 from mcp_proton.services.answers import answer
 
 from . import reviewing
 from .exits import Exit
+from .filling import filled, option
 from .printing import AsJson, Printer
 from .world import Demo, opened
 
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
 
     from mcp_proton.domain.operation import Request
+    from mcp_proton.services.registry import Definition
 
 app = App(
     name="do",
-    help="""Do one thing yourself, through the same door as every agent.
-
+    help_epilogue="""Examples:
   mcp-proton do mailboxes_overview
   mcp-proton do messages_search 'from:anna has:attachment' --limit 5
   mcp-proton do messages_get HANDLE --view html
@@ -46,12 +46,15 @@ made up. `mcp-proton do OPERATION --help` explains one operation.""",
 Yes = Annotated[bool, Parameter(name="--yes", negative="", help="ask for no confirmation", show_default=False)]
 
 
-def _command(name: str, request: type[Request], help_text: str) -> Callable[..., Any]:
+def _command(definition: Definition, help_text: str) -> Callable[..., Any]:
+    request = definition.request
+
     async def run(*required: Any, json: bool = False, demo: bool = False, yes: bool = False, **values: Any) -> Exit:
         printer = Printer(as_json=json)
-        filled = _filled(request, {**dict(zip(positions, required, strict=False)), **values})
+        given = {**dict(zip(positions, required, strict=False)), **values}
+        wanted = filled(request, **{_field_of(request, key): one for key, one in given.items() if one is not None})
         async with opened(demo=demo) as service:
-            outcome = await service.submit(owner(), filled)
+            outcome = await service.submit(owner(), wanted)
             if outcome.status == "approval_pending" and outcome.operation_id:
                 outcome = await reviewing.answered(service, outcome, printer, yes=yes)
             return printer.answer(answer(outcome))
@@ -59,51 +62,42 @@ def _command(name: str, request: type[Request], help_text: str) -> Callable[...,
     parameters = [_parameter(field, info) for field, info in request.model_fields.items()]
     parameters.sort(key=lambda one: one.default is not inspect.Parameter.empty)
     positions = [one.name for one in parameters if one.default is inspect.Parameter.empty]
-    for option, kind in {"json": AsJson, "demo": Demo, "yes": Yes}.items():
+    asking = {"yes": Yes} if registry.primitive(definition).effects & DESTRUCTIVE else {}
+    for flag, kind in {"json": AsJson, "demo": Demo, **asking}.items():
         parameters.append(
-            inspect.Parameter(option, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=kind)
+            inspect.Parameter(flag, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=kind)
         )  # fmt: skip
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # what cyclopts reads
     run.__annotations__ = {one.name: one.annotation for one in parameters}
-    run.__name__ = name
+    run.__name__ = definition.name
     run.__doc__ = help_text
     return run
 
 
-def _filled(request: type[Request], values: dict[str, Any]) -> Request:
-    """Fill the request in. Raises `Invalid` with what is wrong, under the names the command line has."""
-    given = {_field_of(request, key): value for key, value in values.items() if value is not None}
-    try:
-        return request.model_validate(given)
-    except ValidationError as error:
-        found = from_validation(error, request).complaints
-        told = (f"{_option(str(one.key[0]))}: {one.what}" if one.key else one.what for one in found)
-        raise Invalid("; ".join(told)) from None
-
-
 def _parameter(name: str, info: FieldInfo) -> inspect.Parameter:
-    option = Parameter(name=_option(info.alias or name), help=info.description or "", negative=_negative(info))
+    parameter = Parameter(
+        name=option(info.alias or name),
+        help=info.description or "",
+        negative=_negative(info),
+        show_default=bool(info.default) and not info.is_required(),
+    )
     kind = _plain(info.annotation)
     if info.is_required():
         return inspect.Parameter(
-            name, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=Annotated[kind, option]
+            name, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=Annotated[kind, parameter]
         )  # fmt: skip
     default = info.default if isinstance(info.default, bool | int | str) else None
     return inspect.Parameter(
         name,
         inspect.Parameter.KEYWORD_ONLY,
         default=default,
-        annotation=Annotated[kind if default is not None else kind | None, option],
+        annotation=Annotated[kind if default is not None else kind | None, parameter],
     )
 
 
 def _negative(info: FieldInfo) -> str | None:
     """Offer `--no-…` only for what is on unless said otherwise."""
     return None if info.default is True else ""
-
-
-def _option(field: str) -> str:
-    return f"--{field.replace('_', '-')}"
 
 
 def _plain(annotation: Any) -> Any:
@@ -126,8 +120,27 @@ def _field_of(request: type[Request], name: str) -> str:
     return info.alias or name
 
 
+def _example(name: str, request: type[Request], example: dict[str, Any]) -> str:
+    """Return the operation's own example as a person would type it."""
+    words, options = [], []
+    for field, info in request.model_fields.items():
+        shown = info.alias or field
+        if shown not in example:
+            continue
+        value = example[shown]
+        texts = [str(one) for one in value] if isinstance(value, list | tuple) else [str(value)]
+        if info.is_required():
+            words += texts
+        elif isinstance(value, bool):
+            options += [option(shown)] if value else []
+        else:
+            options += [word for text in texts for word in (option(shown), text)]
+    return f"Example:\n  {shlex.join(['mcp-proton', 'do', name, *words, *options])}"
+
+
 for _definition in registry.load().for_audience(Audience.AGENT):
     app.command(
-        _command(_definition.name, _definition.request, inspect.cleandoc(_definition.request.__doc__ or "")),
+        _command(_definition, inspect.cleandoc(_definition.request.__doc__ or "")),
         name=_definition.name,
+        help_epilogue=_example(_definition.name, _definition.request, _definition.example),
     )

@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 
 app = App(
     name="policy",
-    help="""See and choose what agents may do.
-
+    help_epilogue="""Examples:
   mcp-proton policy show
   mcp-proton policy explain hermes send --account personal
   mcp-proton policy preset reader --client hermes

@@ -41,8 +41,8 @@ class Printer:
 
     def __init__(self, *, as_json: bool = False) -> None:
         self.as_json = as_json
-        self.out = Console(highlight=False, soft_wrap=not sys.stdout.isatty())
-        self._remarks = Console(stderr=True, highlight=False, soft_wrap=True)
+        self.for_person = sys.stdout.isatty()
+        self._out = Console(highlight=False)
 
     def answer(self, answer: Row) -> Exit:
         """Print one answer of the door and return its exit code."""
@@ -62,20 +62,24 @@ class Printer:
 
     def json(self, value: Any) -> None:
         """Print one JSON value on one line."""
-        sys.stdout.write(json.dumps(value, ensure_ascii=False, separators=(",", ":")) + "\n")
+        plain = (sys.stdout.encoding or "").lower().replace("-", "") != "utf8"
+        sys.stdout.write(json.dumps(value, ensure_ascii=plain, separators=(",", ":")) + "\n")
 
     def line(self, text: str, *, style: str = "") -> None:
-        """Print one line."""
-        self.out.print(Text(shown(text), style=style if self.out.is_terminal else ""))
+        """Print one line; for a pipe exactly as it is."""
+        if self.for_person:
+            self._out.print(Text(shown(text), style=style))
+        else:
+            sys.stdout.write(f"{shown(text)}\n")
 
     def remark(self, text: str) -> None:
         """Say something beside the answer."""
-        self._remarks.print(Text(shown(text)))
+        sys.stderr.write(f"{shown(text)}\n")
 
     def table(self, rows: Sequence[Row]) -> None:
         """Print rows as a table for a person, tab-separated under their names for a pipe."""
         columns = list(dict.fromkeys(name for row in rows for name in row))
-        if not self.out.is_terminal:
+        if not self.for_person:
             for cells in [columns, *([_cell(row.get(name)) for name in columns] for row in rows)] if rows else []:
                 self.line("\t".join(cells))
             return
@@ -85,14 +89,14 @@ class Printer:
             table.add_column(_words(name), overflow="fold", no_wrap=name in _COPIED)
         for row in rows:
             table.add_row(*(Text(_personal(name, row.get(name))) for name in said))
-        self.out.print(table)
+        self._out.print(table)
 
     def grid(self, rows: Iterable[Sequence[str]]) -> None:
         """Print rows for a person; the first cell says how each is, and colours it."""
         table = Table.grid(padding=(0, 2, 0, 0))
         for state, *rest in rows:
             table.add_row(*(Text(shown(cell)) for cell in (state, *rest)), style=_COLOURS.get(state, ""))
-        self.out.print(table)
+        self._out.print(table)
 
     def _field(self, name: str, value: Any) -> None:
         if isinstance(value, list) and value and all(isinstance(one, dict) for one in value):
@@ -109,7 +113,7 @@ class Printer:
 
     def _rows(self, rows: Sequence[Row]) -> None:
         """Print rows in the form that can be read: texts and wide rows by themselves, mail in two lines, else a table."""
-        person, cells = self.out.is_terminal, [value for row in rows for value in row.values()]
+        person, cells = self.for_person, [value for row in rows for value in row.values()]
         if any(map(_is_text, cells)):
             self._apart(rows)
         elif person and all("handle" in row and "date" in row for row in rows):
@@ -134,8 +138,8 @@ class Printer:
             flag = "!" if row.get("flagged") else " "
             first = Text(f"{_personal('date', row['date'])} {flag} {sender:.24} ".ljust(40), style=style, end="")
             first.append(_cell(row.get("subject")))
-            first.truncate(self.out.width, overflow="ellipsis")
-            self.out.print(first, no_wrap=True)
+            first.truncate(self._out.width, overflow="ellipsis")
+            self._out.print(first, no_wrap=True)
             rest = [_cell(value) for name, value in row.items() if name not in _FIRST and not isinstance(value, bool)]
             marks = [_words(name) for name, value in row.items() if name not in ("unread", "flagged") and value is True]
             self.line("  ".join(["   ", *rest, *marks]), style="dim")

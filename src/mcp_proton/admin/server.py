@@ -15,7 +15,7 @@ from mcp_proton.imap.endpoint import Pin, TlsMode
 
 from . import trial
 from .asking import ask, say
-from .wanted import flag, hosted
+from .wanted import hosted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -55,7 +55,7 @@ async def find(wanted: Wanted, before: Account | None) -> Server:
     if wanted.kind_of(before) is Kind.BRIDGE:
         return await _find_bridge(wanted, before)
     known = before if before and before.kind is Kind.IMAP else None
-    host = flag("--host", hosted, wanted.host) if wanted.host else known.host if known else _ask_host()
+    host = wanted.host or (known.host if known else _ask_host())
     security = wanted.security or (known.protection if known else Security.TLS)
     kept = known.imap if known and wanted.security in (None, known.protection) else None
     return Server(
@@ -64,7 +64,7 @@ async def find(wanted: Wanted, before: Account | None) -> Server:
 
 
 async def _find_bridge(wanted: Wanted, before: Account | None) -> Server:
-    host = flag("--host", hosted, wanted.host) if wanted.host else before.host if before else bridge.LOOPBACK
+    host = wanted.host or (before.host if before else bridge.LOOPBACK)
     first = [wanted.port] if wanted.port else [before.imap] if before else []
     found = await _bridges(host, first) if first else []
     if not found and not wanted.port:

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from cyclopts import Parameter
+from cyclopts import App, Parameter
 
 from mcp_proton.config.tables import Profile
 
+app = App(
+    name="mcp",
+    help_epilogue="""Agents start this themselves: `mcp-proton clients add LABEL` prints what to put
+into their configuration. It ends with its client.
 
+  mcp-proton mcp --client hermes
+  mcp-proton mcp --demo""",
+)
+
+
+@app.default
 def mcp(
     *,
     client: Annotated[str | None, Parameter(help="the client's label in config.toml")] = None,
@@ -18,10 +28,6 @@ def mcp(
         Parameter(negative="", help="serve the demonstration mailbox; no configuration needed", show_default=False),
     ] = False,
 ) -> None:
-    """Serve MCP over standard input and output, until it ends.
-
-    Agents start this themselves: `mcp-proton clients add NAME` prints what to put into their configuration. Schedules and
-    watching need the always-on service; this process ends with its client.
-    """
+    """Serve MCP over standard input and output, until it ends."""
     # `__main__` serves, by a shorter way than this module; what is here is what `--help` prints.
     raise AssertionError("`mcp` is dispatched before the owner's commands are loaded")

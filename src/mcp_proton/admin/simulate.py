@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
-from cyclopts import App, Parameter
+from cyclopts import App, Parameter, validators
 
 from mcp_proton import bootstrap
 from mcp_proton.simulator import replay as play
@@ -19,23 +19,30 @@ from .printing import AsJson, Printer
 
 app = App(
     name="simulator",
-    help="""Run a stand-in for Proton Mail Bridge, or replay recordings against it.
-
+    help_epilogue="""Examples:
   mcp-proton simulator run --messages 5000 --port 11143
   mcp-proton simulator replay tests/simulator/recordings/*.yaml""",
 )
+
+_UP_TO_100_000 = validators.Number(gte=0, lte=100_000)
+_A_PORT = validators.Number(gte=0, lte=65_535)
 
 
 @app.command
 async def run(
     *,
-    messages: Annotated[int, Parameter(help="how many messages the mailbox holds")] = 200,
-    port: Annotated[int, Parameter(help="IMAP port on 127.0.0.1; 0 takes a free one")] = 0,
+    messages: Annotated[
+        int, Parameter(help="how many messages the mailbox holds", validator=validators.Number(gte=0, lte=100_000))
+    ] = 200,
+    port: Annotated[
+        int,
+        Parameter(help="IMAP port on 127.0.0.1; 0 takes a free one", validator=validators.Number(gte=0, lte=65_535)),
+    ] = 0,
     seed: Annotated[int, Parameter(help="another number makes another mailbox")] = 1,
     json: AsJson = False,
 ) -> Exit:
     """Run it until Ctrl-C. It says how to connect; everything in it is made up."""
-    printer = Printer(as_json=json)
+    printer, ended = Printer(as_json=json), _told_to_end()
     async with bootstrap.simulated(messages=messages, port=port, seed=seed) as simulator:
         printer.answer(
             {
@@ -51,7 +58,7 @@ async def run(
         )
         sys.stdout.flush()
         printer.remark("running; Ctrl-C ends it")
-        await _until_told_to_end()
+        await ended.wait()
     return Exit.DONE
 
 
@@ -81,10 +88,11 @@ async def replay(
     return Exit.ATTENTION if differs else Exit.DONE
 
 
-async def _until_told_to_end() -> None:
+def _told_to_end() -> asyncio.Event:
+    """Return what is set by Ctrl-C and by a stop: the way to end it is no interruption."""
     told = asyncio.Event()
     loop = asyncio.get_running_loop()
     for one in (signal.SIGINT, signal.SIGTERM):
         with suppress(NotImplementedError):  # no such handlers on Windows, where Ctrl-C interrupts
             loop.add_signal_handler(one, told.set)
-    await told.wait()
+    return told

@@ -5,22 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mcp_proton.bridge.backend import BridgeBackend
-from mcp_proton.config.tables import Kind, Security
+from mcp_proton import bootstrap
 from mcp_proton.domain.errors import MailError
 from mcp_proton.domain.ports import Standing
 from mcp_proton.imap import opening
-from mcp_proton.imap.backend import ImapBackend
-from mcp_proton.imap.endpoint import Credentials, Endpoint, Pin, TlsMode
+from mcp_proton.imap.endpoint import Endpoint, Pin
 from mcp_proton.imap.limits import Timing
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from mcp_proton.config.tables import Account
+    from mcp_proton.config.tables import Account, Security
     from mcp_proton.domain.ports import Health
+    from mcp_proton.imap.backend import ImapBackend
 
-TLS_MODES = {Security.STARTTLS: TlsMode.STARTTLS, Security.TLS: TlsMode.IMPLICIT, Security.PLAIN: TlsMode.PLAIN}
 _PATIENCE = Timing(connect=10.0, greeting=15.0)
 """shorter than in service: somebody sits and waits, and a server that is well greets at once"""
 
@@ -36,8 +34,7 @@ class Trial:
 
 async def log_in(name: str, account: Account, password: Callable[[], Awaitable[str]]) -> Trial:
     """Connect, check the certificate, log in, look around. Trouble is in `health`, with its code; never raises it."""
-    kind = BridgeBackend if account.kind is Kind.BRIDGE else ImapBackend
-    backend = kind(name, endpoint(account), Credentials(account.username, password), timing=_PATIENCE)
+    backend = bootstrap.backend(name, account, password, timing=_PATIENCE)
     try:
         health = await backend.health()
         if not health.connected:
@@ -54,18 +51,7 @@ async def certificate(host: str, port: int, security: Security) -> Pin:
 
     Raises `Unavailable` when it cannot be reached or shows none.
     """
-    return Pin.of(await opening.fetch_certificate(Endpoint(host, port, TLS_MODES[security]), _PATIENCE))
-
-
-def endpoint(account: Account) -> Endpoint:
-    """Return where an account's server is and how it is trusted."""
-    return Endpoint(
-        host=account.host,
-        port=account.imap,
-        tls=TLS_MODES[account.protection],
-        pin=Pin.read(account.certificate) if account.certificate else None,
-        plain_to_this_machine=account.security is Security.PLAIN,
-    )
+    return Pin.of(await opening.fetch_certificate(Endpoint(host, port, bootstrap.tls_mode(security)), _PATIENCE))
 
 
 async def _mailboxes(backend: ImapBackend) -> int:

@@ -20,7 +20,7 @@ from .asking import NobodyAnsweredError, NobodyToAskError, SaidNoError
 from .exits import Exit, of_status
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    pass
 
 _SOURCES = Path(__file__).parents[1]
 
@@ -47,8 +47,8 @@ class Trouble:
         return {**told, "next": self.next} if self.next else told
 
 
-def trouble(error: BaseException, arguments: Sequence[str]) -> Trouble:
-    """Say what an exception that ended a command means."""
+def trouble(error: BaseException, command: str) -> Trouble:
+    """Say what an exception means that ended a command (`mcp-proton do`, say)."""
     match error:
         case KeyboardInterrupt() | asyncio.CancelledError():
             return Trouble(Exit.INTERRUPTED, "cancelled", "interrupted", ("interrupted",))
@@ -59,13 +59,15 @@ def trouble(error: BaseException, arguments: Sequence[str]) -> Trouble:
         case SaidNoError():
             return Trouble(Exit.REFUSED, "cancelled", "said_no", ("you said no; nothing was changed",))
         case CycloptsError():
-            shown = " ".join(_commands(arguments))
-            return Trouble(Exit.USAGE, "refused", "usage", (_usage(error),), f"`{shown} --help` explains")
+            return Trouble(Exit.USAGE, "refused", "usage", (_usage(error),), f"`{command} --help` explains")
         case MailError():
             return _ours(error)
         case OSError() if error.filename is not None:
             what = (error.strerror or "cannot be used").lower()
             return Trouble(Exit.USAGE, "refused", "file", (f"`{error.filename}`: {what}",))
+        case OSError():
+            what = (error.strerror or type(error).__name__).lower()
+            return Trouble(Exit.UNAVAILABLE, "unavailable", "system", (f"this machine says: {what}",))
         case UnicodeError():
             return Trouble(Exit.USAGE, "refused", "not_text", ("what was given is not UTF-8 text",))
     return Trouble(
@@ -97,19 +99,6 @@ def _usage(error: CycloptsError) -> str:
         case MissingArgumentError() if error.argument is not None:
             return f"`{error.argument.name}` is missing"
     return " ".join(str(error).split()).rstrip(".")
-
-
-def _commands(arguments: Sequence[str]) -> list[str]:
-    """Return the command words a person typed, as far as they are commands."""
-    from .cli import app
-
-    words, here = ["mcp-proton"], app
-    for word in arguments:
-        if word.startswith("-") or word not in here:
-            break
-        words.append(word)
-        here = here[word]
-    return words
 
 
 def _place(error: BaseException) -> str:

@@ -51,6 +51,18 @@ class Wanted:
         return self.kind or (before.kind if before else Kind.BRIDGE)
 
 
+def check(wanted: Wanted) -> None:
+    """Tell a slip of the pen before anything is asked or looked for. Raises `Invalid` that names the flag."""
+    if wanted.host is not None:
+        flag("--host", hosted, wanted.host)
+    if wanted.secret is not None:
+        flag("--secret", placed, wanted.secret)
+    if wanted.client is not None:
+        flag("--client", labelled, wanted.client)
+    for text in wanted.recipients:
+        flag("--recipients", recipients, text)
+
+
 def account_name(given: str | None, wanted: Wanted, config: Config) -> str:
     """Return the account's short name: as given, else the only one that can be meant, else as the owner says."""
     if given is not None:
@@ -116,9 +128,10 @@ def hosted(text: str) -> str:
     return _checked(lambda: TypeAdapter(Host).validate_python(text))
 
 
-def recipient(text: str) -> str:
-    """Return an address or @domain as the rules take it. Raises ValueError with what is wrong with it."""
-    return _checked(lambda: TypeAdapter(Recipient).validate_python(text))
+def recipients(text: str) -> tuple[str, ...]:
+    """Return addresses and @domains, commas or blanks between, as the rules take them. Raises ValueError."""
+    words = text.replace(",", " ").split()
+    return tuple(_checked(lambda: TypeAdapter(list[Recipient]).validate_python(words)))
 
 
 def flag(name: str, check: Callable[[str], T], given: str) -> T:

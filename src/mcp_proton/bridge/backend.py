@@ -56,7 +56,7 @@ class BridgeBackend(ImapBackend):
     """
 
     package = "mcp_proton.bridge"
-    search_habits = Habits(asked=CHEAP, asked_beside_text=frozenset({Kind.FLAG}), bodies_by_server=False)
+    search_habits = Habits(asked=CHEAP, asked_beside_text=frozenset({Kind.FLAG, Kind.SIZE}), bodies_by_server=False)
     step = None
     _marks = MARKS
     advice = ADVICE

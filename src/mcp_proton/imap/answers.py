@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mcp_proton.imap.criteria import Key
 
 WINDOW = 20_000
-"""UIDs searched by one command, so that a slow server can be left in between"""
+"""messages searched by one command, about, so that a slow server can be left in between"""
 MOST_ANSWERS = 64
 MOST_UIDS = 2_000_000
 
@@ -53,8 +53,9 @@ class Answers:
         if answer.highest < upper:
             answer.found.extend(await _between(box, key, answer.highest + 1, upper))
             answer.highest = upper
+        span = WINDOW * max(upper // max(box.exists, 1), 1)
         while answer.lowest > 1:
-            bottom = max(answer.lowest - WINDOW, 1)
+            bottom = max(answer.lowest - span, 1)
             answer.found = array("I", await _between(box, key, bottom, answer.lowest - 1)) + answer.found
             answer.lowest = bottom
             if asyncio.get_running_loop().time() >= until:

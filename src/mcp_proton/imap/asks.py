@@ -6,11 +6,10 @@ ask takes only what it asked for, since servers may run several commands side by
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from mcp_proton.imap.codes import Code
     from mcp_proton.imap.responses import Response
     from mcp_proton.imap.wire import Sink
@@ -26,7 +25,14 @@ class Done(NamedTuple):
     text: bytes
 
 
-class Ask(Generic[T_co]):
+class Taken(NamedTuple):
+    """What an ask took of some lines: this many octets from their beginning on, which were this many responses."""
+
+    octets: int
+    responses: int
+
+
+class Ask(ABC, Generic[T_co]):
     """`name` is the command for messages (never its arguments). `changes`: the mail may be different afterwards, so a
     connection lost before the answer leaves the outcome unknown. `secret`: no word of a refusal is kept."""
 
@@ -37,7 +43,7 @@ class Ask(Generic[T_co]):
     halts = False
     """nothing after its OK is read before `Connection.upgrade`"""
     reads_lines = False
-    """it has `take_line` called before a response is read"""
+    """it has `take_lines` called before lines are cut and read one by one"""
     held_back = False
     """its reader holds the server back, so what it gathers needs no ceiling"""
 
@@ -51,10 +57,10 @@ class Ask(Generic[T_co]):
         """True if this response answers this ask (it is kept); False if it is news for others."""
         return False
 
-    def take_line(self, text: bytes, literals: Sequence[bytes]) -> bool:
-        """True if this ask keeps an untagged response as it came, to read it later: for walks over whole mailboxes.
-        Offered only to the oldest ask, and only if its `reads_lines` is set."""
-        return False
+    def take_lines(self, lines: memoryview) -> Taken:
+        """Keep as many whole responses as these lines begin with, read all at once: for walks over whole mailboxes.
+        What is left goes the usual way. Offered only to the oldest ask, and only if its `reads_lines` is set."""
+        return Taken(0, 0)
 
     def sink_for(self, head: bytes, size: int) -> Sink | None:
         """Where a long literal of its answer shall go instead of memory."""
@@ -68,9 +74,9 @@ class Ask(Generic[T_co]):
         """Its caller went away: go on taking the answers, but keep none of them."""
         return
 
+    @abstractmethod
     def result(self, done: Done) -> T_co:
         """What the ask yields after its tagged OK."""
-        raise NotImplementedError
 
 
 class Plain(Ask[Done]):

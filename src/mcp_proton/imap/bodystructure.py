@@ -195,7 +195,7 @@ def _multipart(node: list[Node], path: str) -> BodyPart:
         if child:
             children.append(child)
         rest += 1
-    subtype, parameters, disposition, language, location, *_ = _padded(node[rest:], 5)
+    subtype, parameters, disposition, language, location = _padded(node[rest : rest + 5], 5)
     prefix = f"{path}." if path else ""
     return _several(
         path,
@@ -220,7 +220,7 @@ def _leaf(node: list[Node], path: str) -> BodyPart:
         lines, rest = _number(rest[2] if len(rest) > 2 else None), rest[3:]
     elif kind == "text" and rest and _number(rest[0]) is not None:
         lines, rest = _number(rest[0]), rest[1:]
-    md5, disposition, language, location, *_ = _padded(rest, 4)  # RFC 9051 §9 lets more follow
+    md5, disposition, language, location = _padded(rest[:4], 4)
     named, details = _disposition(disposition)
     return BodyPart(
         path,
@@ -250,7 +250,7 @@ def _inner_message(node: Node, path: str) -> tuple[BodyPart, ...]:
 
 
 def _padded(nodes: list[Node], count: int) -> list[Node]:
-    return nodes if len(nodes) >= count else [*nodes, *[None] * (count - len(nodes))]
+    return [*nodes, *[None] * (count - len(nodes))]
 
 
 def _word(node: Node) -> bytes | None:

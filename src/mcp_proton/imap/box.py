@@ -56,12 +56,22 @@ class Box:
         return self.selection.uidnext
 
     @property
+    def uids(self) -> range:
+        """The UIDs of all messages, where that is known without asking: as many are there as there can be below
+        `uidnext`. Else, and in an empty mailbox, an empty range."""
+        return range(1, self.uidnext if self.exists == self.uidnext - 1 else 1)
+
+    @property
     def flags(self) -> frozenset[str]:
         return self.selection.flags
 
     @property
     def permanent_flags(self) -> frozenset[str]:
         return self.selection.permanent_flags
+
+    @property
+    def writable(self) -> bool:
+        return self.selection.writable
 
     def can(self, capability: str) -> bool:
         """Whether the server advertises it (P-65)."""

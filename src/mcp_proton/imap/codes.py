@@ -46,7 +46,7 @@ class Code:
     raw: bytes = b""
 
 
-_CODE = re.compile(rb"\[([A-Za-z0-9.=/_+-]{1,60})(?: ((?:\((?:[^()]*)\)|[^\]\r\n])*))?\] ?")
+_CODE = re.compile(rb"\[([A-Za-z0-9.=/_+-]{1,60})(?: ((?:\([^()]*+\)|[^\]\r\n])*+))?\] ?")
 _NUMBERS = frozenset({"UIDVALIDITY", "UIDNEXT", "UNSEEN", "HIGHESTMODSEQ"})
 
 

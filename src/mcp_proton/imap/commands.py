@@ -126,6 +126,9 @@ class Selection:
 
     name: str | bytes
     read_only: bool
+    """opened by EXAMINE"""
+    writable: bool = False
+    """opened by SELECT, and the server did not say READ-ONLY"""
     at: float = 0.0
     exists: int = 0
     uidvalidity: int = 0
@@ -173,8 +176,8 @@ class Select(Ask[Selection]):
                 self._found.permanent_flags = flags
 
     def result(self, done: Done) -> Selection:
-        if done.code is not None and done.code.name == "READ-ONLY":
-            self._found.read_only = True
+        refused = done.code is not None and done.code.name == "READ-ONLY"
+        self._found.writable = not (refused or self._found.read_only)
         return self._found
 
 

@@ -13,16 +13,16 @@ import math
 import re
 import secrets
 import string
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from mcp_proton.domain.errors import Ambiguous, Defect, MailError, Untrusted
+from mcp_proton.domain.errors import Defect, MailError, Untrusted
 from mcp_proton.imap import writer
 from mcp_proton.imap.asks import Ask, Done
 from mcp_proton.imap.codes import split
 from mcp_proton.imap.errors import ConnectionLost, LimitExceeded, ProtocolViolation, TimedOut, border, ours, rejection
 from mcp_proton.imap.responses import Response, ResponseReader, Status
 from mcp_proton.imap.rows import FetchRow
+from mcp_proton.imap.running import Running, outcome
 from mcp_proton.imap.wire import Wire
 
 if TYPE_CHECKING:
@@ -36,22 +36,9 @@ T = TypeVar("T")
 STREAMED = 64 * 1024
 """a literal at least this long is offered to the ask's sink"""
 _RESPONSE_WEIGHT = 200  # what a short response costs in memory beside its own bytes
+_READ_WEIGHT = 600  # and one that was taken apart
 _TAGGED = re.compile(rb"([^\s]*) (OK|NO|BAD)(?: (.*))?\Z", re.DOTALL | re.IGNORECASE)
 _STAR, _PLUS = b"*+"
-
-
-@dataclass(slots=True, eq=False)
-class Running(Generic[T]):
-    """A command on its way. `done` is its tagged OK, or the error it ended with."""
-
-    ask: Ask[T]
-    tag: bytes
-    begun: float
-    done: asyncio.Future[Done]
-    held: int = 0
-    forgotten: bool = field(default=False)
-    silence: float | None = None
-    """its own limit of silence; None: that of the connection"""
 
 
 class Connection:
@@ -106,6 +93,8 @@ class Connection:
         oldest = self._oldest()
         if oldest is not None and oldest.ask.exclusive:
             raise Defect("a command was to be sent before IDLE was ended")
+        if not all(ask.held_back for ask in asks):
+            self.resume()
         async with self._writing:
             started: list[Running[T]] = []
             packet = bytearray()
@@ -183,6 +172,7 @@ class Connection:
         running = Running(ask, tag, self._loop.time(), self._loop.create_future(), silence=silence)
         self._running[tag] = running
         self._settled.clear()
+        self._expect()
         self._arm()
         return running
 
@@ -217,6 +207,14 @@ class Connection:
         else:
             raise ProtocolViolation("what answers there is no IMAP server")
 
+    def on_lines(self, lines: memoryview) -> int:
+        oldest = self._oldest()
+        if oldest is None:
+            return 0
+        taken = oldest.ask.take_lines(lines)
+        self._weigh(oldest, taken.octets + taken.responses * _READ_WEIGHT)
+        return taken.octets
+
     def sink_for(self, head: bytes, size: int) -> Sink | None:
         if size < STREAMED:
             return None
@@ -237,11 +235,12 @@ class Connection:
     def _oldest(self) -> Running[Any] | None:
         return next(iter(self._running.values()), None)
 
-    def _untagged(self, text: bytes, literals: Sequence[bytes]) -> None:
+    def _expect(self) -> None:
+        """Have lines handed over the way the oldest command wants them."""
         oldest = self._oldest()
-        if oldest is not None and oldest.ask.reads_lines and oldest.ask.take_line(text, literals):
-            self._weigh(oldest, text, literals)
-            return
+        self.wire.framer.by_lines = oldest is not None and oldest.ask.reads_lines
+
+    def _untagged(self, text: bytes, literals: Sequence[bytes]) -> None:
         response = self._reader.read(text, literals)
         if not self.greeting.done() and self._greeted(response):
             return
@@ -254,17 +253,15 @@ class Connection:
         for running in self._running.values():
             if running.ask.take(response):
                 if not running.ask.held_back:
-                    self._weigh(running, text, literals)
+                    self._weigh(running, len(text) + sum(map(len, literals)) + _RESPONSE_WEIGHT)
                 return
         self._unasked += 1
         if self._unasked > self.limits.unasked:
             raise LimitExceeded("the mail server kept sending what nobody asked for")
         self._news(response)
 
-    def _weigh(self, running: Running[Any], text: bytes, literals: Sequence[bytes]) -> None:
-        running.held += len(text) + _RESPONSE_WEIGHT
-        if literals:
-            running.held += sum(map(len, literals))
+    def _weigh(self, running: Running[Any], octets: int) -> None:
+        running.held += octets
         if running.held > self.limits.held:
             raise LimitExceeded("the mail server sent more than one command may gather")
 
@@ -297,6 +294,7 @@ class Connection:
 
     def _complete(self, running: Running[Any], answer: str, text: bytes) -> None:
         del self._running[running.tag]
+        self._expect()
         self._unasked = 0
         next_one = self._oldest()
         if next_one is not None:
@@ -343,7 +341,9 @@ class Connection:
     # --- holding back, time and the end --------------------------------------------------------------------------
 
     def pause(self) -> None:
-        """Reads no more until `resume`; the silence that follows isn't the server's."""
+        """Reads no more until `resume`; the silence that follows isn't the server's. Not while another command waits."""
+        if not all(running.ask.held_back for running in self._running.values()):
+            return
         if self._paused_at is None and self.wire.transport is not None and self.ended is None:
             self._paused_at = self._loop.time()
             self.wire.transport.pause_reading()
@@ -400,13 +400,5 @@ class Connection:
             self.greeting.exception()
         for running in waiting:
             if not running.done.done():
-                running.done.set_exception(_outcome(running.ask, reason))
+                running.done.set_exception(outcome(running.ask, reason))
                 running.done.exception()
-
-
-def _outcome(ask: Ask[Any], reason: MailError) -> MailError:
-    if not ask.changes or isinstance(reason, Defect):
-        return reason
-    unsure = Ambiguous(f"the connection ended before the mail server answered `{ask.name}`")
-    unsure.__cause__ = reason
-    return unsure

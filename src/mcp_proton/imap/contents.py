@@ -40,8 +40,10 @@ class Contents:
     def __init__(self, mailbox: Mailbox, query: Query) -> None:
         self._mailbox = mailbox
         self._query = query
-        self.reads_bodies = Kind.BODY in kinds_of(query)
+        kinds = kinds_of(query)
+        self.reads_bodies = Kind.BODY in kinds
         """whether deciding costs more than headers do"""
+        self.reads_dates = Kind.DATE in kinds
         self.cut = 0
 
     async def matching(self, box: Box, uids: Sequence[int]) -> set[int]:

@@ -41,8 +41,12 @@ class Envelope(NamedTuple):
 
 _TEXT = rb"(" + QUOTED + rb"|NIL)"
 _ADDRESS = rb"\((?:" + QUOTED + rb"|NIL)(?: (?:" + QUOTED + rb"|NIL)){3}\)"
-_ADDRESSES = rb"(NIL|\((?:" + _ADDRESS + rb" ?)++\))"
-COMMON = rb"\(" + rb" ".join([_TEXT] * 2 + [_ADDRESSES] * 6 + [_TEXT] * 2) + rb"\)"
+_ADDRESSES = rb"NIL|\((?:" + _ADDRESS + rb" ?)++\)"
+_LIKE_FROM = rb"((?P=from)|" + _ADDRESSES + rb")"  # sender and reply-to mostly repeat it
+COMMON = (
+    rb"\(" + _TEXT + rb" " + _TEXT + rb" (?P<from>" + _ADDRESSES + rb") " + _LIKE_FROM + rb" " + _LIKE_FROM
+    + (rb" (" + _ADDRESSES + rb")") * 3 + rb" " + _TEXT + rb" " + _TEXT + rb"\)"
+)  # fmt: skip
 """The usual spelling of an envelope: ten groups, no literal, single blanks."""
 
 _FOUR = re.compile(rb"\(" + _TEXT + rb" (?:" + QUOTED + rb"|NIL) " + _TEXT + rb" " + _TEXT + rb"\)")

@@ -6,6 +6,7 @@ Bridge hands out names decoded and subjects encoded, other servers both encoded;
 from __future__ import annotations
 
 import re
+from binascii import a2b_base64, a2b_qp
 from datetime import UTC, datetime, timedelta, timezone
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -23,6 +24,14 @@ if TYPE_CHECKING:
     from mcp_proton.imap.rows import FetchRow
 
 _PLAIN = re.compile(rb"[\x20-\x7e]*\Z")
+_Q = rb"q\?(?:[!-<>@-\[\]-~]|=[0-9a-f]{2})*+"
+_B = rb"b\?(?:[a-z0-9+/]{4})*+(?:[a-z0-9+/]{2}==|[a-z0-9+/]{3}=)?"
+_UTF8_WORDS = re.compile(rb"(?:=\?utf-8\?(?:" + _Q + rb"|" + _B + rb")\?= ?)+\Z", re.IGNORECASE)
+_UTF8_WORD = re.compile(rb"=\?utf-8\?([bq])\?([^?]*)\?=", re.IGNORECASE)
+_LETTERS = re.compile(
+    r"[ -~\u00a1-\u00ac\u00ae-\u024f\u0391-\u0481\u048a-\u052f\u3041-\u3096\u30a1-\u30fc\u4e00-\u9fff]*\Z"
+)
+"""Latin, Greek, Cyrillic, kana and Han letters, and printable ASCII"""
 _USUAL_DATE = re.compile(
     rb"(?:[A-Z][a-z]{2}, )?([0-9]{1,2}) ([A-Z][a-z]{2}) ((?:19|20)[0-9]{2}) ([0-9]{2}):([0-9]{2}):([0-9]{2}) "
     rb"([+-])([0-9]{2})([0-5][0-9])(?: \([A-Z]{1,5}\))?\Z"
@@ -42,13 +51,13 @@ def envelope(mailbox: Mailbox, uidvalidity: int, row: FetchRow) -> Envelope:
         return Envelope(handle, received=received, size=row.size or 0, flags=marks)
     return Envelope(
         handle=handle,
-        subject=_text(told.subject),
+        subject=decoded(told.subject),
         sender=addresses(told.from_),
         to=addresses(told.to),
         cc=addresses(told.cc),
         bcc=addresses(told.bcc),
         reply_to=addresses(told.reply_to),
-        date=_date(told.date),
+        date=date_of(told.date),
         received=received,
         size=row.size or 0,
         flags=marks,
@@ -60,19 +69,38 @@ def envelope(mailbox: Mailbox, uidvalidity: int, row: FetchRow) -> Envelope:
 @lru_cache(maxsize=4_096)
 def addresses(told: tuple[raw.Address, ...]) -> tuple[Address, ...]:
     """The addresses of one field of ENVELOPE; an entry that holds nothing is left out."""
-    found = (Address(_text(one.name), _email(one)) for one in told)
+    found = (Address(decoded(one.name), _email(one)) for one in told)
     return tuple(one for one in found if one.name or one.email)
 
 
-def _text(told: bytes | None) -> str:
+def decoded(told: bytes | None) -> str:
+    """A text of ENVELOPE as `mime` decodes it. Plain ones and whole encoded words in UTF-8 are most, and read here."""
     if not told:
         return ""
-    if b"=?" not in told and _PLAIN.match(told):
-        return " ".join(told.decode("ascii").split())
+    if b"=?" not in told:
+        if _PLAIN.match(told):
+            return " ".join(told.decode("ascii").split())
+    elif _UTF8_WORDS.match(told):
+        text = _utf8(told)
+        if text is not None:
+            return text
     return decode_words(told)
 
 
-def _date(told: bytes | None) -> datetime | None:
+def _utf8(told: bytes) -> str | None:
+    """A text of nothing but encoded words in UTF-8, as long as it holds only letters nothing has to be removed from."""
+    octets = b"".join(
+        a2b_base64(payload) if kind in b"bB" else a2b_qp(payload, header=True)
+        for kind, payload in _UTF8_WORD.findall(told)
+    )
+    try:
+        text = octets.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+    return " ".join(text.split()) if _LETTERS.match(text) else None
+
+
+def date_of(told: bytes | None) -> datetime | None:
     """A Date field. The usual spelling is read here, since a list is full of them; `mime` reads every other."""
     usual = None if told is None else _USUAL_DATE.match(told)
     if usual is None:

@@ -1,4 +1,4 @@
-"""Where the faults of sockets, TLS and timers become ours; no other module of this package catches them.
+"""Where the faults of sockets, TLS and timers become ours; no other module of this package turns one into another.
 
     Unavailable
     ├─ ConnectionLost      it ended, or could not be made

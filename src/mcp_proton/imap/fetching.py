@@ -26,9 +26,8 @@ _SECTION = re.compile(
 )
 
 
-_SECTION_LITERAL = re.compile(
-    rb"\* [0-9]{1,10} FETCH \(.*BODY\[[^\]]*\](?:<[0-9]+>)? ~?\{[0-9]+\+?\}\Z", re.IGNORECASE | re.DOTALL
-)
+_SECTION_LITERAL = re.compile(rb"BODY\[[^\]]{0,200}\](?:<[0-9]+>)? ~?\{[0-9]+\+?\}\Z", re.IGNORECASE)
+_ROW_BEGINS = re.compile(rb"\*[ \t]+[0-9]{1,10}[ \t]+FETCH[ \t]", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +60,22 @@ class Items:
         words += [f"BODY.PEEK[{section}]" for section in self.sections]
         return [*words, "BODYSTRUCTURE"] if self.structure else words
 
-    def answered_by(self, row: FetchRow) -> tuple[bool, bool]:
-        """Whether a row holds any of what was asked, and all of it."""
-        wanted = (self.flags, self.internaldate, self.size, self.envelope, self.structure)
-        there = [row[place] is not None for place, asked in enumerate(wanted, 2) if asked]
-        there += [section in row.sections for section in self.sections]
-        return any(there) or not there, all(there)
+    def judges(self) -> tuple[Callable[[FetchRow], bool], Callable[[FetchRow], bool]]:
+        """Two questions to a row: does it hold all that was asked, and does it hold any of it?"""
+        asked = (self.flags, self.internaldate, self.size, self.envelope, self.structure)
+        places = tuple(place for place, wanted in enumerate(asked, 2) if wanted)
+        sections = self.sections
+
+        def whole(row: FetchRow) -> bool:
+            for place in places:  # asked of every row; a generator would cost more than the rest
+                if row[place] is None:
+                    return False
+            return not sections or all(section in row.sections for section in sections)
+
+        def touched(row: FetchRow) -> bool:
+            return any(row[place] is not None for place in places) or any(one in row.sections for one in sections)
+
+        return whole, touched
 
 
 def checked(section: str) -> str:
@@ -89,41 +98,40 @@ class Fetch(Ask["list[FetchRow]"]):
         self.held_back = give is not None
         self._uids = uids
         self._low, self._high = uids.ranges[0][0], uids.ranges[-1][1]
-        self._answered = items.answered_by
+        self._solid = len(uids.ranges) == 1
+        self._is_whole, self._is_touched = items.judges()
         self._give = give
-        self._whole: dict[int, FetchRow | None] = {}
+        self._rows: dict[int, FetchRow | None] = {}
         self._parts: dict[int, FetchRow] = {}
 
     def take(self, response: Response) -> bool:
         if type(response) is not FetchRow:
             return False
         uid = response.uid
-        if uid in self._whole or not (self._low <= uid <= self._high and uid in self._uids):
+        if uid in self._rows or not self._low <= uid <= self._high or not (self._solid or uid in self._uids):
             return False
-        some, whole = self._answered(response)
-        if not some:
-            return False
-        if not whole and uid in self._parts:
-            response = self._parts[uid].merged(response)
-            _, whole = self._answered(response)
-        if not whole:
-            self._parts[uid] = response
-            return True
-        self._parts.pop(uid, None)
+        if not self._is_whole(response):
+            if not self._is_touched(response):
+                return False
+            response = self._parts[uid].merged(response) if uid in self._parts else response
+            if not self._is_whole(response):
+                self._parts[uid] = response
+                return True
+            self._parts.pop(uid, None)
         if self._give is None:
-            self._whole[uid] = response
+            self._rows[uid] = response
         else:
-            self._whole[uid] = None
+            self._rows[uid] = None
             self._give(response, sum(map(len, response.sections.values())))
         return True
 
     def abandon(self) -> None:
         self._give = lambda row, size: None
-        self._whole = dict.fromkeys(self._whole)
+        self._rows = dict.fromkeys(self._rows)
         self._parts = {}
 
     def result(self, done: Done) -> list[FetchRow]:
-        rows = [row for row in self._whole.values() if row is not None]
+        rows = [row for row in self._rows.values() if row is not None]
         return rows + list(self._parts.values())
 
 
@@ -180,7 +188,7 @@ class FetchWhole(Ask[bool]):
         self._streamed = self._complete = False
 
     def sink_for(self, head: bytes, size: int) -> Sink | None:
-        if self._streamed or not _SECTION_LITERAL.search(head):
+        if self._streamed or not (_ROW_BEGINS.match(head) and _SECTION_LITERAL.search(head[-300:])):
             return None
         self._streamed = True
         return self._sink

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING
 
 from mcp_proton.domain.ports import Order
 from mcp_proton.imap import walking, windows
+from mcp_proton.imap.dates import seconds
 from mcp_proton.imap.judging import bits
+from mcp_proton.imap.listing import DATES
 from mcp_proton.imap.targets import Findings, Hit, rank
 from mcp_proton.imap.uids import UidSet
 
@@ -63,8 +65,11 @@ class Hunt:
     contents: Contents
     reader: HeaderReader
     wanted: Wanted
-    _answers: dict[Place, bool | None] = field(default_factory=dict)
-    """candidates that may match: True where headers decided it, None where they left it open"""
+    _answers: dict[int, bool | None] = field(default_factory=dict)
+    """UIDs that may match: True where headers decided it, None where they left it open"""
+    _ordered: list[Place] = field(default_factory=list)
+    """their places, in the order wanted, behind what the pages before showed"""
+    _dates: dict[int, int] = field(default_factory=dict)
     _cut_short: bool = False
 
     async def run(self, candidates: Sequence[int], unsearched: UidSet = windows.NOTHING) -> Findings:
@@ -76,7 +81,7 @@ class Hunt:
         if target.done:
             left = [uid for uid in left if uid not in target.done]
         self._take(self.book.blocks, left)
-        unknown = self._in_reading_order([uid for uid in self.book.unknown(left) if self._is_ahead(uid)])
+        unknown = self._in_reading_order(self._ahead(self.book.unknown(left)))
         unread = await self._read_headers(unknown, left)
         found = Findings(target, exact=not unsearched and (self.index is not None or not unread))
         if unread and self.index is not None:
@@ -84,6 +89,7 @@ class Hunt:
         elif not found.exact and target.last is not None:
             # The page before was exact, and this one cannot be yet: nothing is shown rather than something twice.
             found.exact, found.frontier, self._answers, self._cut_short = True, target.last, {}, True
+        await self._put_in_order()
         undecided = await self._look_inside(found)
         self._report(found, left, windows.union(unsearched, UidSet.of(unread)), UidSet.of(undecided))
         return found
@@ -98,24 +104,47 @@ class Hunt:
             found.covered = windows.without(UidSet.window(1, self.target.upper), open_)
         found.why = OUT_OF_TIME if self._cut_short else None
 
+    @property
+    def _reads_dates(self) -> bool:
+        """Whether dates come with the headers: they cost a server more than they take, and mostly a few will do."""
+        return self.index is None and (self.contents.reads_bodies or self.contents.reads_dates)
+
     def _rank(self, place: Place) -> Place:
         return rank(place, self.wanted.order)
 
     def _place(self, uid: int) -> Place:
         return (self.index.date_of(uid) or 0 if self.index is not None else 0), uid
 
-    def _is_ahead(self, uid: int) -> bool:
-        last = self.target.last
-        return last is None or self.index is None or self._rank(self._place(uid)) > self._rank(last)
+    def _ahead(self, uids: list[int]) -> list[int]:
+        """Those behind what the pages before showed, as far as the index tells."""
+        if self.target.last is None or self.index is None:
+            return uids
+        last = self._rank(self.target.last)
+        return [uid for uid in uids if self._rank(self._place(uid)) > last]
 
     def _take(self, blocks: Sequence[Block], among: Sequence[int]) -> None:
-        last = None if self.target.last is None else self._rank(self.target.last)
         for block in blocks:
             certain, possible = self.judge.of(block)
             for row in bits(possible):
-                place = block.place(row)
-                if _holds(among, place[1]) and (last is None or self._rank(place) > last):
-                    self._answers[place] = True if certain >> row & 1 else None
+                uid = block.uids[row]
+                if _holds(among, uid):
+                    self._answers[uid] = True if certain >> row & 1 else None
+                    if block.dates[row]:
+                        self._dates[uid] = block.dates[row]
+
+    async def _put_in_order(self) -> None:
+        """Find out when candidates were received, where neither index nor book knows, and sort them."""
+        if self.index is not None:
+            self._dates |= {uid: self.index.date_of(uid) or 0 for uid in self._answers}
+        undated = [uid for uid in self._answers if uid not in self._dates]
+        if undated:
+            async with self.box.fetch(undated, DATES) as rows:
+                fetched = {row.uid: seconds(row.internaldate) async for row in rows}
+            self.book.learn_dates(fetched)
+            self._dates |= fetched
+        places = ((self._dates[uid], uid) for uid in self._answers if uid in self._dates)
+        last = None if self.target.last is None else self._rank(self.target.last)
+        self._ordered = sorted((place for place in places if last is None or self._rank(place) > last), key=self._rank)
 
     # --- headers ---------------------------------------------------------------------------------------------------
 
@@ -131,7 +160,7 @@ class Hunt:
             return unread
         plan = walking.growing(unknown) if self.index is not None else walking.growing_from_both_ends(unknown)
         until = self.wanted.share(HEADERS_SHARE) if self.contents.reads_bodies else self.wanted.deadline
-        async with aclosing(walking.walk(self.box, self.book, plan, self.reader)) as walked:
+        async with aclosing(walking.walk(self.box, self.book, plan, self.reader, dated=self._reads_dates)) as walked:
             both_sides = True
             async for window, blocks in walked:
                 both_sides = not both_sides  # without an index windows come from either end in turns
@@ -147,8 +176,8 @@ class Hunt:
         if self.index is None:
             return self.target.last is None and sum(map(bool, self._answers.values())) > self.wanted.limit
         edge = self._rank(self._place(window[-1]))
-        certain = (place for place, sure in self._answers.items() if sure)
-        return sum(self._rank(place) <= edge for place in certain) > self.wanted.limit
+        certain = (uid for uid, sure in self._answers.items() if sure)
+        return sum(self._rank(self._place(uid)) <= edge for uid in certain) > self.wanted.limit
 
     def _last_read(self, unknown: Sequence[int], unread: Collection[int]) -> Place:
         """The place of the last message read in order: up to there everything is known."""
@@ -162,19 +191,19 @@ class Hunt:
     async def _look_inside(self, found: Findings) -> list[int]:
         """Decide in order until the page is full or the time is up; return what may match and stays undecided."""
         edge = None if found.frontier is None else self._rank(found.frontier)
-        ordered = sorted(self._answers, key=self._rank)
+        ordered = self._ordered
         at, size = 0, FIRST_LOOK
         while at < len(ordered) and len(found.hits) <= self.wanted.limit:
             batch = ordered[at : at + size]
             if edge is not None and self._rank(batch[0]) > edge:
                 break
-            if at and now() >= self.wanted.deadline and any(self._answers[place] is None for place in batch):
+            if at and now() >= self.wanted.deadline and any(self._answers[uid] is None for _, uid in batch):
                 self._cut_short = True
                 if found.exact:
                     found.frontier = ordered[at - 1]
                 break
             await self._decide(batch)
-            found.hits += [Hit(place) for place in batch if self._answers[place]]
+            found.hits += [Hit(place) for place in batch if self._answers[place[1]]]
             at, size = at + size, min(size * 2, LARGEST_LOOK)
         return [uid for _, uid in ordered[at:]]
 
@@ -183,11 +212,10 @@ class Hunt:
         return (date, uid + 1) if self.wanted.order is Order.NEWEST else (date, uid - 1)
 
     async def _decide(self, batch: Sequence[Place]) -> None:
-        undecided = [place for place in batch if self._answers[place] is None]
+        undecided = [uid for _, uid in batch if self._answers[uid] is None]
         if undecided:
-            matching = await self.contents.matching(self.box, [uid for _, uid in undecided])
-            for place in undecided:
-                self._answers[place] = place[1] in matching
+            matching = await self.contents.matching(self.box, undecided)
+            self._answers |= {uid: uid in matching for uid in undecided}
 
 
 def _holds(ascending: Sequence[int], uid: int) -> bool:

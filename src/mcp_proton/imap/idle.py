@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from mcp_proton.imap import commands
 from mcp_proton.imap.asks import Plain
+from mcp_proton.imap.errors import Rejected
 from mcp_proton.imap.responses import Exists, Expunged, Response, Vanished
 from mcp_proton.imap.rows import FetchRow
 from mcp_proton.imap.writer import Atom, line
 
 if TYPE_CHECKING:
     from mcp_proton.imap.asks import Done
-    from mcp_proton.imap.connection import Running
+    from mcp_proton.imap.running import Running
     from mcp_proton.imap.session import Session
 
 KEPT = 1_000
@@ -55,12 +56,13 @@ class Watch:
         self._changes: deque[Change] = deque()
         self._news = asyncio.Event()
         self._idle: Running[Done] | None = None
+        self._refused = False
         session.listen = self._hear
 
     @property
     def pushed(self) -> bool:
         """The server tells by itself (IDLE); False: it is asked every `Timing.poll` seconds."""
-        return self._session.can("IDLE")
+        return self._session.can("IDLE") and not self._refused
 
     def __aiter__(self) -> Watch:
         return self
@@ -93,7 +95,10 @@ class Watch:
             return
         if self._idle is not None and self._idle.done.done():
             ended, self._idle = self._idle, None
-            await connection.finish(ended)
+            try:
+                await connection.finish(ended)
+            except Rejected:
+                self._refused = True
 
     async def _poll_once(self) -> None:
         await asyncio.sleep(self._session.connection.timing.poll)

@@ -19,7 +19,6 @@ from mcp_proton.domain.query import (
     Or,
     Query,
     Received,
-    Size,
     fold,
 )
 
@@ -35,7 +34,6 @@ _PLACES: Mapping[Field, tuple[Field, ...]] = {
     Field.BODY: (),
 }
 _BEYOND_HEADERS = frozenset({Field.TEXT, Field.BODY})
-_LARGEST_KEPT = 0xFFFF_FFFF
 
 
 class Answer(NamedTuple):
@@ -75,15 +73,13 @@ class Judge:
                 return self._contains(where, text, block)
             case HasFlag(flag) if flag in self._flagged:
                 return _exactly(_rows(block.uids, self._flagged[flag].__contains__))
-            case Size(larger, smaller):
-                return _sized(block, larger, smaller)
             case Received():
                 return _received(block, query)
             case MessageId(message_id):
                 return _named(message_id, block)
             case Linked(ids):
                 return _linked(ids, block)
-        return Answer(0, everything)  # only what a header block, a structure or a body holds can tell
+        return Answer(0, everything)  # only size, structure, header block or body can tell
 
     def _contains(self, where: Field, text: str, block: Block) -> Answer:
         needle = self._needle(text)
@@ -155,15 +151,6 @@ def _exactly(rows: int) -> Answer:
 def _rows(values: Sequence[int], wanted: Callable[[int], bool]) -> int:
     # Through text: shifting a wide integer once a row is quadratic.
     return int("".join("1" if wanted(value) else "0" for value in reversed(values)) or "0", 2)
-
-
-def _sized(block: Block, larger: int | None, smaller: int | None) -> Answer:
-    def fits(size: int) -> bool:
-        return (larger is None or size > larger) and (smaller is None or size < smaller)
-
-    huge = _rows(block.sizes, _LARGEST_KEPT.__eq__)
-    rows = _rows(block.sizes, fits) & ~huge
-    return Answer(rows, rows | huge)
 
 
 def _received(block: Block, query: Received) -> Answer:

@@ -18,17 +18,18 @@ LARGEST = 0xFFFF_FFFF
 """UIDVALIDITY and UID are non-zero unsigned 32-bit numbers (RFC 9051 §2.3.1.1)."""
 
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+_PAIRS = tuple(high + low for high in _DIGITS for low in _DIGITS)
+_HUNDRED = 36 * 36
 _KEY = re.compile(r"([1-9a-z][0-9a-z]{0,6})-([1-9a-z][0-9a-z]{0,6})")
 
 
 def base36(number: int) -> str:
     """A number that is not negative, in the fewest lower-case digits."""
     digits = ""
-    while True:
-        number, digit = divmod(number, 36)
-        digits = _DIGITS[digit] + digits
-        if not number:
-            return digits
+    while number >= _HUNDRED:
+        number, pair = divmod(number, _HUNDRED)
+        digits = _PAIRS[pair] + digits
+    return (_PAIRS[number] + digits).lstrip("0") or "0"
 
 
 def write(uidvalidity: int, uid: int) -> str:

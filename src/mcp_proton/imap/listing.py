@@ -15,14 +15,17 @@ from mcp_proton.imap import windows
 from mcp_proton.imap.dates import DateIndex, seconds
 from mcp_proton.imap.errors import Rejected
 from mcp_proton.imap.fetching import Fetch, Items
+from mcp_proton.imap.pagelines import PageLines
 from mcp_proton.imap.targets import Findings, Hit
 from mcp_proton.imap.uids import UidSet
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Container, Iterator, Sequence
 
+    from mcp_proton.domain.mail import Envelope
     from mcp_proton.imap.box import Box
     from mcp_proton.imap.dates import Place
+    from mcp_proton.imap.pagelines import PageReader
     from mcp_proton.imap.rows import FetchRow
     from mcp_proton.imap.targets import Target
 
@@ -30,16 +33,17 @@ SMALL = 1_000
 """a mailbox of at most this many messages is put in order on the spot"""
 LONGEST_CHEAP = 100
 """rows at each end that are worth fetching whole before knowing which are needed"""
-SUMMARY = Items(flags=True, internaldate=True, size=True, envelope=True)
 DATES = Items(internaldate=True)
 
 
-async def by_index(target: Target, box: Box, index: DateIndex, order: Order, limit: int) -> Findings:
+async def by_index(
+    target: Target, box: Box, index: DateIndex, order: Order, limit: int, reader: PageReader
+) -> Findings:
     """The next `limit` messages in exact order, and a last hit without a row if more are left."""
     found = Findings(target, by_us=("order",), covered=_all_of(target), seen=len(index))
     waiting = remaining(target, index, order)
     while places := list(islice(waiting, limit - len(found.hits))):
-        rows = {row.uid: row for row in await box.fetch_all([uid for _, uid in places], SUMMARY)}
+        rows = await reader.fetch(target.mailbox, box, [uid for _, uid in places])
         found.hits += [Hit(place, rows[place[1]]) for place in places if place[1] in rows]
         if len(rows) < len(places):
             # Expunged meanwhile. Forgetting makes the order under `waiting` void, so it starts anew behind these.
@@ -60,34 +64,40 @@ def remaining(target: Target, index: DateIndex, order: Order, after: Place | Non
     return (place for place in places if place[1] <= target.upper and place[1] not in target.done)
 
 
-async def at_both_ends(target: Target, box: Box, order: Order, limit: int) -> tuple[Findings, DateIndex | None]:
+async def at_both_ends(
+    target: Target, box: Box, order: Order, limit: int, reader: PageReader
+) -> tuple[Findings, DateIndex | None]:
     """The first page without an index; and the index too, where the mailbox is small enough to have it at once."""
     if box.exists == 0:
         return Findings(target, by_us=("order",)), DateIndex(target.uidvalidity)
     ends = _ends(target, limit)
-    items = SUMMARY if limit <= LONGEST_CHEAP else DATES
     small = box.exists <= SMALL
-    asks = [Fetch(uids, items) for uids in ends]
-    if small and len(ends) > 1:
-        asks.append(Fetch(UidSet.since(), DATES))
-    answers = [_rows(outcome) for outcome in await box.pipeline(asks)]
-    rows = {uid: row for answer in answers[: len(ends)] for uid, row in answer.items()}
-    dates = answers[-1] if len(answers) > len(ends) else rows
-    index = None
-    if small:
-        index = _index_of(target, dates)
-    elif len(rows) < min(2 * limit, box.exists):
-        dates = await _sparse(box, rows, limit)
-    found = await _chosen(target, box, order, limit, rows, dates)
-    found.exact = index is not None
-    found.covered = _all_of(target) if found.exact else windows.union(*ends)
+    pages = [PageLines(uids) for uids in ends] if limit <= LONGEST_CHEAP else []
+    whole = [UidSet.since()] if small and len(ends) > 1 else []
+    asks: list[PageLines | Fetch] = [*pages, *(Fetch(uids, DATES) for uids in (whole if pages else whole or ends))]
+    dates = _dates(await box.pipeline(asks))
+    rows = reader.read(target.mailbox, box.uidvalidity, pages)
+    dates |= {uid: seconds(row.received) for uid, row in rows.items()}
+    if not small and len(dates) < min(2 * limit, box.exists):
+        dates |= await _sparse(box, dates, limit)
+    dates = {uid: date for uid, date in dates.items() if uid <= target.upper}
+    found = await _chosen(target, box, order, limit, rows, dates, reader)
+    index = DateIndex(target.uidvalidity) if small else None
+    if index is not None:
+        index.add(((date, uid) for uid, date in dates.items()), target.upper)
+    found.exact = small
+    found.covered = _all_of(target) if small else windows.union(*ends)
     return found, index
 
 
-def _rows(outcome: list[FetchRow] | Rejected) -> dict[int, FetchRow]:
-    if isinstance(outcome, Rejected):
-        raise outcome
-    return {row.uid: row for row in outcome}
+def _dates(outcomes: Sequence[list[FetchRow] | Rejected | None]) -> dict[int, int]:
+    """The dates of rows that came as rows."""
+    dates: dict[int, int] = {}
+    for outcome in outcomes:
+        if isinstance(outcome, Rejected):
+            raise outcome
+        dates |= {row.uid: seconds(row.internaldate) for row in outcome or ()}
+    return dates
 
 
 def _ends(target: Target, limit: int) -> list[UidSet]:
@@ -96,32 +106,26 @@ def _ends(target: Target, limit: int) -> list[UidSet]:
     return [UidSet.since(target.upper - limit + 1), UidSet.window(1, limit)]
 
 
-def _index_of(target: Target, rows: dict[int, FetchRow]) -> DateIndex:
-    index = DateIndex(target.uidvalidity)
-    index.add(((seconds(row.internaldate), uid) for uid, row in rows.items() if uid <= target.upper), target.upper)
-    return index
-
-
-async def _sparse(box: Box, rows: dict[int, FetchRow], limit: int) -> dict[int, FetchRow]:
+async def _sparse(box: Box, known: Container[int], limit: int) -> dict[int, int]:
     """Windows of UIDs held too few messages: ask which UIDs there are, and take as many at each end."""
     uids = await box.search()
-    wanted = [uid for uid in (*uids[:limit], *uids[-limit:]) if uid not in rows]
-    more = await box.fetch_all(wanted, DATES) if wanted else []
-    return rows | {row.uid: row for row in more}
+    wanted = [uid for uid in (*uids[:limit], *uids[-limit:]) if uid not in known]
+    return _dates([await box.fetch_all(wanted, DATES)]) if wanted else {}
 
 
 async def _chosen(
-    target: Target, box: Box, order: Order, limit: int, rows: dict[int, FetchRow], dates: dict[int, FetchRow]
+    target: Target,
+    box: Box,
+    order: Order,
+    limit: int,
+    rows: dict[int, Envelope],
+    dates: dict[int, int],
+    reader: PageReader,
 ) -> Findings:
-    places = sorted(
-        ((seconds(row.internaldate), uid) for uid, row in dates.items() if uid <= target.upper),
-        reverse=order is Order.NEWEST,
-    )
-    whole = {uid: row for uid, row in rows.items() if row.envelope is not None}
-    lacking = [uid for _, uid in places[:limit] if uid not in whole]
+    places = sorted(((date, uid) for uid, date in dates.items()), reverse=order is Order.NEWEST)
+    lacking = [uid for _, uid in places[:limit] if uid not in rows]
     if lacking:
-        whole |= {row.uid: row for row in await box.fetch_all(lacking, SUMMARY)}
-    shown = [Hit(place, whole[place[1]]) for place in places[:limit] if place[1] in whole]
-    return Findings(
-        target, [*shown, *(Hit(place) for place in places[limit : limit + 1])], by_us=("order",), seen=len(dates)
-    )
+        rows |= await reader.fetch(target.mailbox, box, lacking)
+    shown = [Hit(place, rows[place[1]]) for place in places[:limit] if place[1] in rows]
+    more = [Hit(place) for place in places[limit : limit + 1]]
+    return Findings(target, [*shown, *more], by_us=("order",), seen=len(dates))

@@ -16,7 +16,6 @@ from mcp_proton.imap.contents import OUTLINE
 from mcp_proton.imap.errors import Rejected
 from mcp_proton.imap.fetching import FetchRange, Items
 from mcp_proton.imap.groups import grouped
-from mcp_proton.imap.listing import SUMMARY
 from mcp_proton.imap.mailboxes import wire_name
 from mcp_proton.imap.streaming import STEP
 from mcp_proton.imap.uids import UidSet
@@ -34,6 +33,8 @@ if TYPE_CHECKING:
 
 LONGEST_HEADER = 256 * 1024
 AT_ONCE = 50
+
+SUMMARY = Items(flags=True, internaldate=True, size=True, envelope=True)
 
 
 class Messages:

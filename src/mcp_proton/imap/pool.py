@@ -271,6 +271,7 @@ class Pool:
                 session.close()
             self._turns.give()
         elif session.connection.settled:
+            session.connection.resume()
             self._keep(session)
         else:
             task = self._loop.create_task(self._clean(session))

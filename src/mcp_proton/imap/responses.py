@@ -124,7 +124,6 @@ Response: TypeAlias = (
 )
 
 _HEAD = re.compile(rb"\*[ \t]+(?:([0-9]{1,10})[ \t]+)?([A-Za-z][A-Za-z0-9.-]*)[ \t]*")
-_FETCH = re.compile(rb"\* [0-9]{1,10} FETCH \(")
 _SLICE = 1 << 16
 
 
@@ -150,11 +149,9 @@ class ResponseReader:
         }
 
     def read(self, text: bytes, literals: Sequence[bytes]) -> Response:
-        flags = self._rows.only_flags(text)
-        if flags is not None:
-            return flags
-        if _FETCH.match(text):
-            return self._rows.read(text, literals)
+        row = self._rows.usual(text, literals)
+        if row is not None:
+            return row
         head = _HEAD.match(text)
         if head is None:
             return Other("", text)

@@ -52,10 +52,15 @@ class FetchRow(NamedTuple):
         return FetchRow._make([*newer[:7], sections, newer[8]])._replace(uid=later.uid or self.uid)
 
 
-_START = re.compile(rb"\* ([0-9]{1,10}) FETCH \(")
 _ANY_START = re.compile(rb"\*[ \t]+([0-9]{1,10})[ \t]+FETCH[ \t]+", re.IGNORECASE)
 _ONLY_FLAGS = re.compile(
     rb"\* ([0-9]{1,10}) FETCH \((?:UID ([0-9]{1,10}) )?FLAGS \(([^()]*)\)(?: UID ([0-9]{1,10}))?\)"
+)
+_SHORT = 200
+# What `Items` asks for first, in its order, and so what most servers send first: one match instead of one an item.
+_BEGINNING = re.compile(
+    rb"\* ([0-9]{1,10}) FETCH \((?:UID ([0-9]{1,10}) ?)?(?:FLAGS \(([^()]*)\) ?)?"
+    rb'(?:INTERNALDATE "([^"]*)" ?)?(?:RFC822\.SIZE ([0-9]{1,19}) ?)?(?:ENVELOPE ' + envelope.COMMON + rb" ?)?"
 )
 _ITEM = re.compile(
     rb" ?(?:UID ([0-9]{1,10})"  # 1
@@ -68,7 +73,7 @@ _ITEM = re.compile(
     + tokens.QUOTED
     + rb"|NIL)|~?\{[0-9]+\+?\})"
     rb"|(BODYSTRUCTURE) (?=\()"
-    rb"|(\)$))"
+    rb"|(\)\Z))"
 )
 _UID, _FLAGS, _SIZE, _DATE, _FIRST, _LAST, _SECTION, _SECTION_TEXT, _STRUCTURE, _END = 1, 2, 3, 4, 5, 14, 15, 16, 17, 18
 
@@ -88,35 +93,50 @@ class RowReader:
             _DATE: (3, moment),
         }
 
-    def only_flags(self, text: bytes) -> FetchRow | None:
-        """The row, if it tells flags and UID only: a mailbox's flags are read by the ten thousand."""
-        short = _ONLY_FLAGS.fullmatch(text)
-        if short is None:
-            return None
-        seq, before, inside, after = short.groups()
-        return FetchRow(int(seq), int(before or after or 0), self._flags[inside])
-
     def read(self, text: bytes, literals: Sequence[bytes]) -> FetchRow:
         """`text` is the whole response. Raises ProtocolViolation for what cannot be taken apart."""
-        return self._usual(text, literals) or self._any(text, literals)
+        return self.usual(text, literals) or self._any(text, literals)
 
-    def _usual(self, text: bytes, literals: Sequence[bytes]) -> FetchRow | None:
-        """The row in its usual spelling; None if it needs the grammar."""
-        start = _START.match(text)
+    def usual(self, text: bytes, literals: Sequence[bytes]) -> FetchRow | None:
+        """The row in its usual spelling; None if it needs the grammar, or is no row at all."""
+        if len(text) < _SHORT:
+            short = _ONLY_FLAGS.fullmatch(text)
+            if short is not None:
+                number, before, inside, after = short.groups()
+                return FetchRow(int(number), int(before or after or 0), self._flags[inside])
+        start = _BEGINNING.match(text)
         if start is None:
             return None
-        row: list[object] = [int(start[1]), 0, None, None, None, None, None, NO_SECTIONS, None]
+        number, uid, flags, date, size, *summary = start.groups()
+        row: list[object] = [
+            int(number),
+            0 if uid is None else int(uid),
+            None if flags is None else self._flags[flags],
+            None if date is None else moment(date),
+            None if size is None else int(size),
+            None if summary[0] is None else self._envelopes.common(summary),
+            None,
+            NO_SECTIONS,
+            None,
+        ]
+        at = start.end()
+        if not literals and text[at:] == b")":
+            return FetchRow._make(row)
+        return self._rest(text, at, literals, row)
+
+    def _rest(self, text: bytes, place: int, literals: Sequence[bytes], row: list[object]) -> FetchRow | None:
+        """The items after the beginning, one by one."""
         sections: dict[str, bytes] = {}
         waiting = iter(literals)
-        at: int | None = start.end()
+        at: int | None = place
         while at is not None:
             item = _ITEM.match(text, at)
             if item is None:
                 return None
             kind = item.lastindex or 0
             if kind in self._simple:
-                place, read = self._simple[kind]
-                row[place] = read(item[kind])
+                where, read = self._simple[kind]
+                row[where] = read(item[kind])
                 at = item.end()
             elif kind == _LAST:
                 row[5] = self._envelopes.common(item.groups()[_FIRST - 1 : _LAST])
@@ -217,7 +237,7 @@ def moment(value: bytes) -> datetime | None:
             int(day),
             int(hour),
             int(minute),
-            min(int(second), 59),
+            min(int(second), 59),  # a leap second
             tzinfo=_ZONES.get(zone) or _zone(zone),
         )
     except (ValueError, KeyError):

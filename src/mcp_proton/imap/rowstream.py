@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from types import TracebackType
 
-    from mcp_proton.imap.connection import Running
     from mcp_proton.imap.fetching import Items
     from mcp_proton.imap.rows import FetchRow
+    from mcp_proton.imap.running import Running
     from mcp_proton.imap.session import Session
     from mcp_proton.imap.uids import UidSet
 

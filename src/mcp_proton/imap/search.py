@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from mcp_proton.domain.errors import Invalid
 from mcp_proton.domain.ports import Found, Order
 from mcp_proton.domain.query import All
-from mcp_proton.imap import criteria, cursors, envelopes, listing, probing, windows
+from mcp_proton.imap import criteria, cursors, listing, probing, windows
 from mcp_proton.imap.answers import Answers
 from mcp_proton.imap.contents import Contents
 from mcp_proton.imap.criteria import CHEAP, LASTING, Kind
@@ -19,6 +19,7 @@ from mcp_proton.imap.errors import Rebuilt, Rejected
 from mcp_proton.imap.headlines import HeaderReader
 from mcp_proton.imap.hunting import Hunt, Wanted, now
 from mcp_proton.imap.judging import Judge
+from mcp_proton.imap.pagelines import PageReader
 from mcp_proton.imap.summaries import Library
 from mcp_proton.imap.targets import Findings, aim, page
 from mcp_proton.imap.uids import UidSet
@@ -80,6 +81,7 @@ class Searches:
         self._habits = habits
         self._library = library or Library()
         self._reader = HeaderReader()
+        self._pages = PageReader()
         self._answers = Answers()
         self._decodes: bool | None = None
         self._probed = False
@@ -92,9 +94,10 @@ class Searches:
         cursor = None if page_wanted.continuation is None else cursors.read(page_wanted.continuation, asked)
         begun = now()
         found = []
-        for number, mailbox in enumerate(box for box in scope if box.selectable):
+        opened = [mailbox for mailbox in scope if mailbox.selectable]
+        for number, mailbox in enumerate(opened):
             # What one mailbox leaves of the time is shared by those after it.
-            left = max(begun + page_wanted.budget - now(), 0) / (len(scope) - number)
+            left = max(begun + page_wanted.budget - now(), 0) / (len(opened) - number)
             wanted = Wanted(page_wanted.order, page_wanted.limit, now(), now() + left)
             found.append(await self._look_at(mailbox, query, wanted, cursor))
         chosen = page(found, page_wanted.order, page_wanted.limit, None if cursor is None else cursor.last)
@@ -117,9 +120,9 @@ class Searches:
             if not isinstance(query, All):
                 return await self._hunt(target, box, index, query, wanted)
             if index is not None:
-                return await listing.by_index(target, box, index, wanted.order, wanted.limit)
+                return await listing.by_index(target, box, index, wanted.order, wanted.limit, self._pages)
             if cursor is None:
-                found, index = await listing.at_both_ends(target, box, wanted.order, wanted.limit)
+                found, index = await listing.at_both_ends(target, box, wanted.order, wanted.limit, self._pages)
                 if index is None:
                     self._indexes.begin(mailbox, box.uidvalidity)
                 else:
@@ -136,7 +139,7 @@ class Searches:
             if box.uidvalidity != target.uidvalidity:
                 raise cursors.rebuilt(mailbox)
             if index is not None:
-                return await listing.by_index(target, box, index, wanted.order, wanted.limit)
+                return await listing.by_index(target, box, index, wanted.order, wanted.limit, self._pages)
         return Findings(target, exact=False, why=NOT_IN_ORDER, by_us=("order",))
 
     # --- searching -------------------------------------------------------------------------------------------------
@@ -201,8 +204,12 @@ class Searches:
                 unsearched = UidSet.window(1, answer.lowest - 1)
         elif momentary is not None:
             found = await box.search(*momentary)
+        elif index is not None:
+            found = index.uids
         else:
-            found = index.uids if index is not None else await box.search()
+            book = self._library.book(target.mailbox.tag, box.uidvalidity)
+            kept = book.everything(target.upper, box.exists)
+            found = kept if kept is not None else box.uids or await box.search()
         if lasting is not None and momentary is not None:
             among = set(await box.search(*momentary))
             found = [uid for uid in found if uid in among]
@@ -212,18 +219,17 @@ class Searches:
 
     async def _rows(self, chosen: Sequence[tuple[Target, Hit]]) -> list[Envelope]:
         """Envelopes of a page. What was expunged since it was found is left out."""
-        rows: dict[tuple[str, int], Envelope] = {}
+        rows = {(target.mailbox.tag, hit.place[1]): hit.row for target, hit in chosen if hit.row is not None}
         for target in {id(target): target for target, _ in chosen}.values():
-            hits = [hit for owner, hit in chosen if owner is target]
-            have = [hit.row for hit in hits if hit.row is not None]
-            lacking = [hit.place[1] for hit in hits if hit.row is None]
-            if lacking:
-                async with self._open_box(target.mailbox) as box:
-                    if box.uidvalidity != target.uidvalidity:
-                        raise cursors.rebuilt(target.mailbox)
-                    have += await box.fetch_all(lacking, listing.SUMMARY)
-            for row in have:
-                rows[target.mailbox.tag, row.uid] = envelopes.envelope(target.mailbox, target.uidvalidity, row)
+            mailbox = target.mailbox
+            lacking = [hit.place[1] for owner, hit in chosen if owner is target and hit.row is None]
+            if not lacking:
+                continue
+            async with self._open_box(mailbox) as box:
+                if box.uidvalidity != target.uidvalidity:
+                    raise cursors.rebuilt(mailbox)
+                fetched = await self._pages.fetch(mailbox, box, lacking)
+            rows |= {(mailbox.tag, uid): row for uid, row in fetched.items()}
         keys = [(target.mailbox.tag, hit.place[1]) for target, hit in chosen]
         return [rows[key] for key in keys if key in rows]
 

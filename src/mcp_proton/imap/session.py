@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from mcp_proton.imap.asks import Ask
     from mcp_proton.imap.commands import Selection
-    from mcp_proton.imap.connection import Running
     from mcp_proton.imap.limits import Limits, Timing
+    from mcp_proton.imap.running import Running
 
 T = TypeVar("T")
 ALERTS_KEPT = 8

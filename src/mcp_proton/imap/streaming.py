@@ -13,7 +13,7 @@ from mcp_proton.imap.fetching import FetchRange, FetchWhole
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from mcp_proton.imap.connection import Running
+    from mcp_proton.imap.running import Running
     from mcp_proton.imap.session import Session
 
 STEP = 512 * 1024

@@ -9,8 +9,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left, bisect_right
 from collections import OrderedDict
-from dataclasses import dataclass, field
-from itertools import accumulate
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mcp_proton.imap.headlines import KEPT
@@ -18,7 +17,7 @@ from mcp_proton.imap.uids import UidSet
 from mcp_proton.imap.windows import union
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from mcp_proton.imap.dates import Place
     from mcp_proton.imap.headlines import Columns
@@ -33,42 +32,41 @@ _END = b"\n"  # folded text holds no line break, so nothing found reaches over t
 
 @dataclass(slots=True)
 class Column:
-    """One field of a block."""
+    """One field of a block: the texts of its rows one after the other, each with a line break behind it."""
 
     texts: bytes = b""
-    ends: array[int] = field(default_factory=lambda: array("I"))
+    rows: int = 0
     cut: int = 0
     """bit set of rows whose text was too long to keep whole"""
 
     def add(self, values: Sequence[bytes]) -> None:
         """Append one text a row."""
-        lengths = [len(value) for value in values]
-        if max(lengths, default=0) > LONGEST_TEXT:
-            for row, length in enumerate(lengths, len(self.ends)):
-                self.cut |= (length > LONGEST_TEXT) << row
+        if max(map(len, values), default=0) > LONGEST_TEXT:
+            for row, value in enumerate(values, self.rows):
+                self.cut |= (len(value) > LONGEST_TEXT) << row
             values = [value[:LONGEST_TEXT] for value in values]
-            lengths = [len(value) for value in values]
-        before = len(self.texts)
-        self.ends.extend([end + row for row, end in enumerate(accumulate(lengths), before + 1)])
-        self.texts = b"".join((self.texts, _END.join(values), _END if values else b""))
+        self.rows += len(values)
+        self.texts += _END.join((*values, b""))
 
     def rows_with(self, needle: bytes) -> int:
-        """The bit set of rows that hold `needle`."""
-        found, at = 0, self.texts.find(needle)
+        """The bit set of rows that hold `needle`, which has no line break and is not empty."""
+        found = row = end = 0
+        at = self.texts.find(needle)
         while at >= 0:
-            row = bisect_right(self.ends, at)
+            row += self.texts.count(_END, end, at)
             found |= 1 << row
-            at = self.texts.find(needle, self.ends[row])
+            end = self.texts.index(_END, at)
+            at = self.texts.find(needle, end + 1)
         return found
 
     def of(self, row: int) -> bytes:
         """The text of one row."""
-        return self.texts[self.ends[row - 1] if row else 0 : self.ends[row] - 1]
+        return self.texts.split(_END, row + 1)[row]
 
     @property
     def octets(self) -> int:
         """What it takes in memory, nearly."""
-        return len(self.texts) + 4 * len(self.ends) + 150
+        return len(self.texts) + 150
 
 
 class Block:
@@ -77,7 +75,6 @@ class Block:
     def __init__(self) -> None:
         self.uids = array("I")
         self.dates = array("I")
-        self.sizes = array("I")
         self.columns = {one: Column() for one in KEPT}
         self.message_ids = Column()
         self.replies = Column()
@@ -89,7 +86,6 @@ class Block:
         """Append rows, in any order."""
         self.uids.extend(rows.uids)
         self.dates.extend(rows.dates)
-        self.sizes.extend(rows.sizes)
         for name, values in zip(KEPT, rows.texts, strict=True):
             self.columns[name].add(values)
         self.message_ids.add(rows.message_ids)
@@ -108,7 +104,7 @@ class Block:
     def octets(self) -> int:
         """What it takes in memory, nearly."""
         columns = sum(column.octets for column in self.columns.values())
-        return columns + self.message_ids.octets + self.replies.octets + 12 * len(self.uids) + 1_000
+        return columns + self.message_ids.octets + self.replies.octets + 8 * len(self.uids) + 1_000
 
 
 class Book:
@@ -133,6 +129,19 @@ class Book:
             self.blocks[-1].add(some)
             changed.append(self.blocks[-1])
         return changed
+
+    def learn_dates(self, dates: Mapping[int, int]) -> None:
+        """Take in when some of its messages were received."""
+        for block in self.blocks:
+            for uid in dates.keys() & block.uids:
+                block.dates[block.uids.index(uid)] = dates[uid]
+
+    def everything(self, upper: int, exists: int) -> array[int] | None:
+        """The UIDs of the mailbox, ascending, where this book holds all of them: nothing up to `upper` is unknown, and
+        as many messages are in it as `exists`."""
+        if len(self) != exists or self.known.ranges not in {((1, upper),), ()}:
+            return None
+        return array("I", sorted(uid for block in self.blocks for uid in block.uids))
 
     def _is_new(self, rows: Columns, looked_at: UidSet) -> bool:
         """Whether all rows lie in one window that nothing was known of: the usual case, told without looking at each."""

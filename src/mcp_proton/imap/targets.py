@@ -17,9 +17,8 @@ from mcp_proton.imap.uids import UidSet
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mcp_proton.domain.mail import Mailbox
+    from mcp_proton.domain.mail import Envelope, Mailbox
     from mcp_proton.imap.dates import Place
-    from mcp_proton.imap.rows import FetchRow
 
 MOST_TOLD = 40
 """ranges of UIDs told in an answer; what is more scattered is told by its reason only"""
@@ -43,7 +42,7 @@ class Hit:
     """A message that matches, with what was fetched of it on the way, if anything."""
 
     place: Place
-    row: FetchRow | None = None
+    row: Envelope | None = None
 
 
 @dataclass(slots=True)

@@ -19,9 +19,12 @@ if TYPE_CHECKING:
 Node: TypeAlias = "bytes | list[Node] | None"
 
 QUOTED = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
+# The last alternative takes all that follows a quote that is never closed, so that it is looked for once.
 _TOKEN = re.compile(
-    QUOTED + rb'|[()]|(?:BODY|BINARY(?:\.SIZE)?)\[[^\]]*+\](?:<[0-9]+>)?|[^\s()"]++|\S', re.DOTALL | re.IGNORECASE
+    QUOTED + rb'|[()]|(?:BODY|BINARY(?:\.SIZE)?)\[[^\]]{0,4000}+\](?:<[0-9]+>)?|[^\s()"]++|".*+',
+    re.DOTALL | re.IGNORECASE,
 )
+_CLOSED = re.compile(QUOTED, re.DOTALL)
 _LITERAL = re.compile(rb"~?\{[0-9]+\+?\}\Z")
 _ESCAPE = re.compile(rb"\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|.)", re.DOTALL)
 _GO_ESCAPES = {b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v": b"\v"}
@@ -32,7 +35,11 @@ _CROWDED = 1 << 20
 
 def unquoted(quoted: bytes) -> bytes:
     r"""The value of a quoted string. Besides IMAP's two escapes, Go's are understood: Bridge sends `\t`, `\u00a0`."""
-    inside = quoted[1:-1]
+    return unescaped(quoted[1:-1])
+
+
+def unescaped(inside: bytes) -> bytes:
+    """The value of a quoted string from what stands between its quotes."""
     return _ESCAPE.sub(_escaped, inside) if b"\\" in inside else inside
 
 
@@ -52,14 +59,17 @@ def parse(text: bytes, literals: Sequence[bytes], limits: Limits) -> list[Node]:
         raise LimitExceeded("the mail server sent a response of too many words")
     nest = _Nest(limits.nesting)
     waiting = iter(literals)
-    for token in _TOKEN.findall(text):
+    words = _TOKEN.findall(text)
+    if words and words[-1][0] == _QUOTE and not _CLOSED.fullmatch(words[-1]):
+        raise ProtocolViolation("the mail server left a quoted string open")
+    for token in words:
         first = token[0]
         if first == _OPEN:
             nest.open()
         elif first == _CLOSE:
             nest.close()
         elif first == _QUOTE:
-            nest.add(_string(token))
+            nest.add(unquoted(token))
         elif first in _MARKS and _LITERAL.match(token):
             nest.add(_next(waiting))
         else:
@@ -111,12 +121,6 @@ class _Nest:
 
 def _ignore(node: Node) -> None:
     return None
-
-
-def _string(token: bytes) -> bytes:
-    if len(token) == 1:
-        raise ProtocolViolation("the mail server left a quoted string open")
-    return unquoted(token)
 
 
 def _next(literals: Iterator[bytes]) -> bytes:

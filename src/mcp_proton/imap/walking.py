@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from mcp_proton.imap.headlines import HeaderLines
+from mcp_proton.imap.headlines import DatedHeaderLines, HeaderLines
 from mcp_proton.imap.uids import UidSet
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
 
     from mcp_proton.imap.box import Box
-    from mcp_proton.imap.headlines import HeaderReader
+    from mcp_proton.imap.headlines import Columns, HeaderReader
     from mcp_proton.imap.summaries import Block, Book
 
 
@@ -22,32 +22,36 @@ DENSE = 2
 
 
 async def walk(
-    box: Box, book: Book, plan: Iterable[Sequence[int]], reader: HeaderReader
+    box: Box, book: Book, plan: Iterable[Sequence[int]], reader: HeaderReader, *, dated: bool
 ) -> AsyncGenerator[tuple[Sequence[int], list[Block]], None]:
     """Read a plan of windows of UIDs into `book`; after each, yield the window and the blocks that changed.
+    `dated`: with the dates of receipt.
 
     The next window is asked for before the last one is read, so the server works meanwhile. Close it to stop early.
     """
     windows = iter(plan)
-    ahead: tuple[Sequence[int], HeaderLines, asyncio.Task[None]] | None = _ask(box, windows)
+    kind = DatedHeaderLines if dated else HeaderLines
+    ahead = _ask(box, windows, kind, reader)
     try:
         while ahead is not None:
             window, ask, answered = ahead
-            await answered
-            ahead = _ask(box, windows)
+            columns = await answered
+            ahead = _ask(box, windows, kind, reader)
             await asyncio.sleep(0)  # lets it be sent
-            yield window, book.add(reader.read(ask), ask.uids)
+            yield window, book.add(columns, ask.uids)
     finally:
         if ahead is not None:
             ahead[2].cancel()
             await asyncio.wait({ahead[2]})
 
 
-def _ask(box: Box, windows: Iterator[Sequence[int]]) -> tuple[Sequence[int], HeaderLines, asyncio.Task[None]] | None:
+def _ask(
+    box: Box, windows: Iterator[Sequence[int]], kind: type[HeaderLines], reader: HeaderReader
+) -> tuple[Sequence[int], HeaderLines, asyncio.Task[Columns]] | None:
     window = next(windows, None)
     if window is None:
         return None
-    ask = HeaderLines(_asked(window))
+    ask = kind(_asked(window), reader)
     return window, ask, asyncio.create_task(box.run(ask))
 
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from mcp_proton.imap.limits import Limits
 
 ROOM = 128 * 1024
+AT_ONCE = 32 * 1024
+"""octets of whole lines handed over together at most"""
 _LITERAL = re.compile(rb"~?\{([0-9]{1,19})\+?\}\Z")
 _HOLDS_DATA = re.compile(rb"\* (?!(?:OK|NO|BAD|BYE|PREAUTH)(?: |\Z))", re.IGNORECASE)
 _CR, _CLOSING_BRACE = 13, 125
@@ -35,6 +37,11 @@ class Receiver(Protocol):
     """Who gets the responses. All calls come from the event loop and must not wait."""
 
     def on_response(self, text: bytes, literals: Sequence[bytes]) -> None: ...
+
+    def on_lines(self, lines: memoryview) -> int:
+        """How many octets of these whole lines were read as responses without literals; the line after them is cut
+        and given to `on_response`. Valid only during the call. Asked for while the framer's `by_lines` is set."""
+        ...
 
     def sink_for(self, head: bytes, size: int) -> Sink | None:
         """Where a response's first literal, the one after `head`, shall go; None keeps it (`Limits.literal`)."""
@@ -57,6 +64,8 @@ class Framer:
         self.limits = limits
         self.halted = False
         """set by the receiver to stop after the response it is just given (before TLS begins)"""
+        self.by_lines = False
+        """set by the receiver while what comes may be handed over several lines at once"""
         self._receiver = receiver
         self._buffer = bytearray(ROOM)
         self._view = memoryview(self._buffer)
@@ -101,10 +110,18 @@ class Framer:
             self._end += count
             self._cut()
 
+    def drop(self) -> None:
+        """Lets go of a literal that will not be finished."""
+        if self._target is not None:
+            self._target.release()
+        self._target = self._literal = None
+
     def _cut(self) -> None:
         while self._start < self._end and not self.halted:
             if self._missing:
                 self._from_buffer()
+                continue
+            if self.by_lines and not self._pieces and self._hand_over_lines():
                 continue
             newline = self._buffer.find(b"\n", self._seen, self._end)
             if newline < 0:
@@ -117,6 +134,14 @@ class Framer:
             self._start = self._seen = newline + 1
             self._line(line)
         self._make_room()
+
+    def _hand_over_lines(self) -> bool:
+        """Offer the whole lines that lie here; whether any were taken."""
+        stop = self._buffer.rfind(b"\n", self._start, min(self._end, self._start + AT_ONCE)) + 1
+        taken = self._receiver.on_lines(self._view[self._start : stop]) if stop else 0
+        if taken:
+            self._start = self._seen = self._start + taken
+        return taken > 0
 
     def _line(self, line: bytes) -> None:
         if line and line[-1] == _CLOSING_BRACE and self._literal_begins(line):
@@ -236,6 +261,7 @@ class Wire(asyncio.BufferedProtocol):
         return False
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self.framer.drop()
         self._end(self._fault or exc)
 
     def pause_writing(self) -> None:

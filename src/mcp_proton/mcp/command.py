@@ -10,10 +10,10 @@ from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
 
 from mcp_proton import bootstrap
+from mcp_proton.config.tables import Profile
 from mcp_proton.domain.errors import MailError
 
 from .identity import label, stdio_caller
-from .profiles import Profile
 from .server import build
 from .stdio import serve_stdio
 

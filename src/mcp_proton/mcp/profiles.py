@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from mcp_proton.config.tables import Profile
 from mcp_proton.domain.caller import Audience
 from mcp_proton.domain.effects import READING, Effect
 
@@ -12,15 +12,6 @@ from .tools import Offer
 
 if TYPE_CHECKING:
     from mcp_proton.services.registry import Catalog
-
-
-class Profile(StrEnum):
-    """How much of the catalog is shown, and in which form."""
-
-    READER = "reader"
-    CORE = "core"
-    FULL = "full"
-    COMPACT = "compact"
 
 
 READER = (

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from fastmcp.server.server import FastMCP
 
 from mcp_proton import __version__
+from mcp_proton.config.tables import Profile
 
 from .doorway import Doorway, Opening
-from .profiles import Profile
 from .prompts import written
 from .shelf import Shelf
 

@@ -25,7 +25,7 @@ from mcp_proton.domain.ports import (
 )
 from mcp_proton.domain.query import Query, matches
 from mcp_proton.mime import outline as mime_outline
-from mcp_proton.mime import searching
+from mcp_proton.mime import searching, selecting
 from mcp_proton.testing.boxes import (
     CONSEQUENCES,
     Box,
@@ -144,7 +144,8 @@ class MemoryAccount:
         """Return the outline."""
         self.calls.append("structure")
         box, stored = self._find(handle)
-        return Structure(envelope_of(box, stored), mime_outline.outline(stored.mail.raw).root)
+        root = mime_outline.outline(stored.mail.raw).root
+        return Structure(replace(envelope_of(box, stored), has_attachments=selecting.has_attachments(root)), root)
 
     async def fetch(
         self, handle: Handle, part: str = "", *, start: int = 0, limit: int | None = None

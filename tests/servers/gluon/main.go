@@ -112,27 +112,6 @@ func (h *house) open(ctx context.Context, given order) (any, error) {
 	}, nil
 }
 
-func (given userGiven) addTo(b *bridge, real bool) (*bridgeUser, error) {
-	if given.Name == "" || len(given.Addresses) == 0 {
-		return nil, fmt.Errorf("a user needs a name and an address")
-	}
-	made := newAccount(given.Name, given.Addresses, real)
-	for _, one := range given.Labels {
-		if _, err := one.addTo(made); err != nil {
-			return nil, err
-		}
-	}
-	for _, one := range given.Messages {
-		if _, err := one.addTo(made); err != nil {
-			return nil, err
-		}
-	}
-	u := newBridgeUser(b, made)
-	u.learnAddresses()
-	b.users = append(b.users, u)
-	return u, nil
-}
-
 func (h *house) bridge(number int) (*bridge, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import json
-import warnings
 
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore", DeprecationWarning)  # how this library opens its own data
-    import bpe_openai
-
-_ENCODING = bpe_openai.get_encoding("o200k_base")
+from tests.o200k import count
 
 
 def tokens(tools) -> int:
     """Count name, description and input schema."""
-    return sum(len(_ENCODING.encode(_seen(tool))) for tool in tools)
+    return sum(count(_seen(tool)) for tool in tools)
 
 
 def _seen(tool) -> str:

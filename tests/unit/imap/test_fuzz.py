@@ -15,28 +15,49 @@ from mcp_proton.imap.errors import ProtocolViolation
 from mcp_proton.imap.fetching import Items
 from mcp_proton.imap.limits import Limits
 from mcp_proton.imap.responses import ResponseReader
+from mcp_proton.imap.wire import Framer
 from mcp_proton.imap.writer import Atom
 from tests.unit.imap.scripted import OK, QUICK, Talk, pool_for, serving
 from tests.unit.imap.test_wire import Heard, feed
-from mcp_proton.imap.wire import Framer
 
 SMALL = Limits(line=20_000, literal=20_000, response=40_000, literals=50, nodes=2_000, nesting=20, held=100_000)
 
-RECORDED = [
+STRUCTURED = (
     b'* 1 FETCH (RFC822.SIZE 1248 ENVELOPE ("Mon, 02 Jan 2023 10:00:00 +0000" "Fwd" (("Bob Example" NIL "bob" '
-    b'"example.com")) (("Bob Example" NIL "bob" "example.com")) (("Bob Example" NIL "bob" "example.com")) (("Alice" NIL '
-    b'"alice" "proton.local")) NIL NIL NIL "<m2@example.com>") BODYSTRUCTURE (("text" "plain" ("charset" "utf-8") NIL NIL '
-    b'"quoted-printable" 16 1 NIL NIL NIL NIL)("message" "rfc822" ("filename" "inner.eml") NIL NIL NIL 222 ("Sun, 01 Jan '
-    b'2023 09:00:00 +0000" "Inner" NIL NIL NIL NIL NIL NIL NIL NIL)("text" "plain" ("charset" "utf-8") NIL NIL NIL 10 1 NIL '
-    b'NIL NIL NIL) 9 NIL ("attachment" ("filename" "inner.eml")) NIL NIL) "mixed" ("boundary" "b1") NIL NIL NIL) UID 1)\r\n',
-    b"* 1 FETCH (BODY[TEXT]<0> {10}\r\nHi Alice,\r UID 1)\r\n* 1 FETCH (UID 1 FLAGS (\\Seen $Forwarded))\r\n",
-    b'* FLAGS ($Forwarded \\Deleted)\r\n* 1 EXISTS\r\n* 0 RECENT\r\n* OK [PERMANENTFLAGS (\\Seen)]\r\n* OK [UIDNEXT 2]\r\n'
+    b'"example.com")) (("Bob Example" NIL "bob" "example.com")) (("Bob Example" NIL "bob" "example.com")) '
+    b'(("Alice" NIL "alice" "proton.local")) NIL NIL NIL "<m2@example.com>") BODYSTRUCTURE (("text" "plain" '
+    b'("charset" "utf-8") NIL NIL "quoted-printable" 16 1 NIL NIL NIL NIL)("message" "rfc822" ("filename" '
+    b'"inner.eml") NIL NIL NIL 222 ("Sun, 01 Jan 2023 09:00:00 +0000" "Inner" NIL NIL NIL NIL NIL NIL NIL NIL)'
+    b'("text" "plain" ("charset" "utf-8") NIL NIL NIL 10 1 NIL NIL NIL NIL) 9 NIL ("attachment" ("filename" '
+    b'"inner.eml")) NIL NIL) "mixed" ("boundary" "b1") NIL NIL NIL) UID 1)\r\n'
+)
+BODIES = b"* 1 FETCH (BODY[TEXT]<0> {10}\r\nHi Alice,\r UID 1)\r\n* 1 FETCH (UID 1 FLAGS (\\Seen $Forwarded))\r\n"
+STATES = (
+    b"* FLAGS ($Forwarded \\Deleted)\r\n* 1 EXISTS\r\n* 0 RECENT\r\n* OK [PERMANENTFLAGS (\\Seen)]\r\n* OK [UIDNEXT 2]\r\n"
     b'* LIST (\\Noinferiors) "/" "All Mail"\r\n* STATUS "INBOX" (MESSAGES 640 UIDNEXT 705)\r\n* SEARCH 1 2 3\r\n'
-    b'* OK [COPYUID 12 1:2 7:8] done\r\n* ESEARCH (TAG "a") UID ALL 1:9\r\n* ID ("name" "gluon" "os" NIL)\r\n',
-    b"* 2 EXPUNGE\r\n* BYE IMAP session state is inconsistent, please re-login.\r\n BAD [Error offset=38]: expected CR\r\n+ \r\n",
+    b'* OK [COPYUID 12 1:2 7:8] done\r\n* ESEARCH (TAG "a") UID ALL 1:9\r\n* ID ("name" "gluon" "os" NIL)\r\n'
+)
+FAREWELLS = (
+    b"* 2 EXPUNGE\r\n* BYE IMAP session state is inconsistent, please re-login.\r\n"
+    b" BAD [Error offset=38]: expected CR\r\n+ \r\n"
+)
+RECORDED = [STRUCTURED, BODIES, STATES, FAREWELLS]
+FRAGMENTS = [
+    *(b"(", b")", b'"', b"\\", b"\x00", b"[", b"]", b" ", b"\xff", b"\r\n", b"\n", b"NIL", b"UID 1"),
+    *(b"{5}\r\n", b"{0}\r\n", b"~{3}\r\n", b"{99999999999}\r\n", b"BODY[", b"ENVELOPE", b"BODYSTRUCTURE (((("),
+    *(b"* 1 FETCH (", b"* OK [", b"+ "),
 ]
-FRAGMENTS = [b"(", b")", b'"', b"{5}\r\n", b"{0}\r\n", b"~{3}\r\n", b"NIL", b"\r\n", b"\n", b"* 1 FETCH (", b"UID 1", b"\\", b"\x00",
-             b"[", b"]", b"BODY[", b" ", b"ENVELOPE", b"BODYSTRUCTURE ((((", b"* OK [", b"+ ", b"{99999999999}\r\n", b"\xff"]  # fmt: skip
+HOSTILE = {
+    "open lists": b"(" * 200_000,
+    "open quotes": b'"\\' * 100_000,
+    "empty lists": b"() " * 200_000,
+    "a quote at the end": b"a" * 500_000 + b'"',
+    "open sections": b"BODY[" * 100_000,
+    "open sections apart": b"BODY[ " * 60_000,
+    "many lists": b"X (a)" * 100_000,
+    "an open code": b"[X " + b"(a)" * 100_000,
+}
+BEGINNINGS = [b"* 1 FETCH (", b"* 1 FETCH (ENVELOPE ", b"* 1 FETCH (BODYSTRUCTURE (", b"* LIST (", b"* OK [", b"* OK "]
 
 
 def mutated(source: bytes, seed: int, changes: int) -> bytes:
@@ -68,7 +89,7 @@ def survive(data: bytes) -> None:
     for text, literals in heard.responses:
         try:
             reader.read(text, literals)
-        except ProtocolViolation:  # noqa: PERF203  # each response for itself
+        except ProtocolViolation:  # each response for itself
             continue
 
 
@@ -102,7 +123,10 @@ async def test_whatever_a_server_answers_a_caller_gets_a_result_or_our_error(see
 
     timing = type(QUICK)(silence=0.3, settle=0.1, goodbye=0.1)
     everything = Items(flags=True, envelope=True, structure=True, sections=("TEXT",))
-    async with serving({b"UID": answer, b"STATUS": answer}) as server, pool_for(server, limits=SMALL, timing=timing) as pool:
+    async with (
+        serving({b"UID": answer, b"STATUS": answer}) as server,
+        pool_for(server, limits=SMALL, timing=timing) as pool,
+    ):
         async with asyncio.timeout(10):
             for _ in range(4):
                 try:
@@ -114,19 +138,15 @@ async def test_whatever_a_server_answers_a_caller_gets_a_result_or_our_error(see
                         await box.run(StatusOf("INBOX", ["MESSAGES"]))
                         async for _piece in box.stream(1, "TEXT", step=5):
                             pass
-                except MailError:  # noqa: PERF203  # each attempt for itself
+                except MailError:  # each attempt for itself
                     continue
 
 
-@pytest.mark.parametrize("hostile", [b"(" * 200_000, b'"\\' * 100_000, b"() " * 200_000, b"a" * 500_000 + b'"', b"BODY[" * 100_000])
-def test_no_line_makes_the_reader_slow(hostile: bytes) -> None:
-    import time
-
-    began = time.process_time()
+@pytest.mark.parametrize("name", HOSTILE)
+def test_no_line_keeps_the_reader_until_the_test_runs_out_of_time(name: str) -> None:
     reader = ResponseReader(Limits())
-    for start in (b"* 1 FETCH (", b"* 1 FETCH (ENVELOPE ", b"* 1 FETCH (BODYSTRUCTURE (", b"* LIST (", b"* OK [", b"* ESEARCH "):
+    for beginning in BEGINNINGS:
         try:
-            reader.read(start + hostile, ())
-        except ProtocolViolation:  # noqa: PERF203  # each response for itself
+            reader.read(beginning + HOSTILE[name], ())
+        except ProtocolViolation:  # each response for itself
             continue
-    assert time.process_time() - began < 5

@@ -42,7 +42,7 @@ def starting_tls(context: ssl.SSLContext, extra: bytes = b"") -> Reply:
         try:
             await talk.writer.start_tls(context)
         except AttributeError:  # the client left at once, and asyncio forgot that there was a transport
-            talk.writer._transport = before  # noqa: SLF001
+            talk.writer._transport = before
 
     return answer
 

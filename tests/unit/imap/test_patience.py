@@ -11,6 +11,7 @@ from mcp_proton.imap.errors import TimedOut
 from mcp_proton.imap.fetching import Items
 from mcp_proton.imap.limits import Timing
 from mcp_proton.imap.pool import Habits, Pool
+from mcp_proton.imap.responses import Exists
 from tests.unit.imap.scripted import CREDENTIALS, IDENTITY, OK, ScriptedServer, Talk, mailbox
 from tests.unit.imap.wound import run_wound
 
@@ -167,6 +168,20 @@ def test_idle_is_issued_anew_before_29_minutes_and_done_always_goes_first() -> N
     assert run_wound(main()) == [b"IDLE", b"DONE", b"IDLE", b"DONE"]
 
 
+def test_where_idle_is_advertised_but_refused_the_server_is_asked_instead() -> None:
+    async def main() -> object:
+        server = ScriptedServer({b"IDLE": b"@TAG@ BAD not today\r\n", b"NOOP": b"* 4 EXISTS\r\n" + OK})
+        pool = await served(server)
+        async with pool.watching("INBOX") as watch:
+            change = await anext(watch)
+            assert not watch.pushed
+        await pool.aclose()
+        await server.stop()
+        return change
+
+    assert run_wound(main()) == Exists(4)
+
+
 def test_without_idle_the_server_is_asked_now_and_then() -> None:
     async def main() -> tuple[object, float]:
         server = ScriptedServer({b"NOOP": b"* 4 EXISTS\r\n" + OK}, capabilities=b"IMAP4rev1")
@@ -181,5 +196,5 @@ def test_without_idle_the_server_is_asked_now_and_then() -> None:
         return change, loop.time() - began
 
     change, waited = run_wound(main())
-    assert getattr(change, "count", None) == 4
+    assert change == Exists(4)
     assert 30 <= waited < 40

@@ -160,10 +160,9 @@ def test_a_single_text_in_a_message_is_below_it() -> None:
 
 
 def test_bridge_shows_a_forwarded_multipart_as_one_of_subtype_rfc822() -> None:
-    forwarded = b'(("text" "plain" () NIL NIL NIL 1 1 NIL NIL NIL NIL)("text" "html" () NIL NIL NIL 1 1 NIL NIL NIL NIL) "rfc822" () NIL NIL NIL)'
-    found = row(
-        b'BODYSTRUCTURE (("text" "plain" () NIL NIL NIL 1 1 NIL NIL NIL NIL)' + forwarded + b' "mixed" () NIL NIL NIL)'
-    )
+    text = b'("text" "plain" () NIL NIL NIL 1 1 NIL NIL NIL NIL)'
+    forwarded = b"(" + text * 2 + b' "rfc822" () NIL NIL NIL)'
+    found = row(b"BODYSTRUCTURE (" + text + forwarded + b' "mixed" () NIL NIL NIL)')
     top = found.bodystructure
     assert top is not None
     message = top.parts[1]

@@ -5,10 +5,12 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcp_proton.imap.dates import LATEST, DateIndex, seconds
+
+UNHURRIED = settings(deadline=None)  # a busy machine is no fault
 
 MAIL = st.dictionaries(st.integers(1, 400), st.integers(0, 50), max_size=60)
 
@@ -19,6 +21,7 @@ def index_of(mail: dict[int, int]) -> DateIndex:
     return index
 
 
+@UNHURRIED
 @given(MAIL)
 def test_newest_first_is_the_order_of_dates(mail: dict[int, int]) -> None:
     places = list(index_of(mail).newest())
@@ -26,6 +29,7 @@ def test_newest_first_is_the_order_of_dates(mail: dict[int, int]) -> None:
     assert list(index_of(mail).oldest()) == places[::-1]
 
 
+@UNHURRIED
 @given(MAIL, st.integers(0, 50), st.integers(1, 400))
 def test_a_page_goes_on_right_after_the_last_row(mail: dict[int, int], date: int, uid: int) -> None:
     index = index_of(mail)
@@ -34,6 +38,7 @@ def test_a_page_goes_on_right_after_the_last_row(mail: dict[int, int], date: int
     assert set(index.oldest((date, uid))) == {place for place in everything if place > (date, uid)}
 
 
+@UNHURRIED
 @given(MAIL, MAIL)
 def test_taking_in_twice_is_taking_in_at_once(first: dict[int, int], second: dict[int, int]) -> None:
     index = index_of(first)
@@ -41,6 +46,7 @@ def test_taking_in_twice_is_taking_in_at_once(first: dict[int, int], second: dic
     assert list(index.newest()) == list(index_of(first | second).newest())
 
 
+@UNHURRIED
 @given(MAIL, st.sets(st.integers(1, 400)))
 def test_what_was_expunged_is_left_out(mail: dict[int, int], gone: set[int]) -> None:
     left = {uid: date for uid, date in mail.items() if uid not in gone}
@@ -50,6 +56,7 @@ def test_what_was_expunged_is_left_out(mail: dict[int, int], gone: set[int]) -> 
     assert list(forgetting.newest()) == list(keeping.newest()) == list(index_of(left).newest())
 
 
+@UNHURRIED
 @given(MAIL)
 def test_an_index_is_loaded_as_it_was_saved(mail: dict[int, int]) -> None:
     index = index_of(mail)
@@ -59,6 +66,7 @@ def test_an_index_is_loaded_as_it_was_saved(mail: dict[int, int]) -> None:
     assert loaded.upper == index.upper
 
 
+@UNHURRIED
 @given(st.binary(max_size=80))
 def test_octets_that_are_no_index_are_not_taken_for_one(octets: bytes) -> None:
     loaded = DateIndex.load(octets, 7)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcp_proton.domain.errors import Invalid
@@ -13,14 +13,18 @@ from mcp_proton.domain.handles import Handle
 from mcp_proton.domain.mail import Mailbox, Role
 from mcp_proton.imap import keys
 
+UNHURRIED = settings(deadline=None)  # a busy machine is no fault
+
 NUMBERS = st.integers(1, keys.LARGEST)
 
 
+@UNHURRIED
 @given(NUMBERS, NUMBERS)
 def test_a_key_gives_back_the_numbers_it_was_made_of(uidvalidity: int, uid: int) -> None:
     assert keys.read(keys.write(uidvalidity, uid)) == (uidvalidity, uid)
 
 
+@UNHURRIED
 @given(st.text(alphabet="0123456789abcz-_AZ.", max_size=18))
 def test_a_text_that_no_key_is_spelled_like_is_refused(text: str) -> None:
     with contextlib.suppress(Invalid):

@@ -7,7 +7,6 @@ import os
 import stat
 import sys
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -69,9 +68,8 @@ async def test_a_keyring_that_does_not_answer_is_given_up_and_holds_nothing_up()
         def get_password(self, service, username):
             blocked.wait(20)
 
-    begun = time.perf_counter()
-    error = await refusal(vault("keyring", keyring=Stuck, seconds=0.2))
-    assert time.perf_counter() - begun < 2
+    async with asyncio.timeout(10):
+        error = await refusal(vault("keyring", keyring=Stuck, seconds=0.2))
     assert "no answer" in str(error)
     assert all(thread.daemon for thread in threading.enumerate() if thread.name.startswith("secret of"))
     blocked.set()
@@ -211,9 +209,8 @@ async def test_a_command_that_fails_is_told_without_its_output(command):
 async def test_a_command_that_hangs_is_ended_with_everything_it_started(tmp_path):
     mark = tmp_path / "pid"
     program = f"sh -c 'echo $$ > {mark}; sleep 300'"
-    begun = time.perf_counter()
-    await refusal(vault(f'command:sh -c "{program}"', seconds=1))
-    assert time.perf_counter() - begun < 5
+    async with asyncio.timeout(30):
+        await refusal(vault(f'command:sh -c "{program}"', seconds=1))
     await until_gone(Path("/proc", mark.read_text().strip(), "cmdline"))
 
 

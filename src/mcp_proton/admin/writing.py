@@ -1,0 +1,139 @@
+"""Writing what `mcp-proton setup` prepared, and telling of it: before, as a question, and afterwards."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from mcp_proton import bootstrap
+from mcp_proton.config import editing
+from mcp_proton.config.tables import Account
+from mcp_proton.storage.vault import Vault
+
+from . import access
+from .asking import confirm, say
+from .exits import Exit
+from .programs import snippet
+
+if TYPE_CHECKING:
+    from .access import Admitted, Choice
+    from .login import Login
+    from .printing import Printer
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Everything that is about to be written. Nothing was so far."""
+
+    name: str
+    before: Account | None
+    login: Login
+    choice: Choice | None
+    client: Admitted | None
+
+
+async def write(prepared: Prepared) -> None:
+    """Store the password, then the account, then the rules, then the client: each is whole or not there."""
+    folders = bootstrap.settings(os.environ).folders
+    account, choice, client = prepared.login.account, prepared.choice, prepared.client
+    if prepared.login.password is not None:
+        await Vault({prepared.name: account.secret}, os.environ).keep(prepared.name, prepared.login.password)
+    editing.add_account(folders.config_file, prepared.name, _values(account))
+    if client is not None:
+        editing.add_client(folders.config_file, client.label, _client_values(client))
+    if choice is not None:
+        readable = bootstrap.policy_check(bootstrap.settings(os.environ))
+        if choice.recipients:  # the limit before what it limits
+            editing.set_boundaries(folders.policy_file, {"recipients": list(choice.recipients)}, readable)
+        editing.choose_preset(folders.policy_file, choice.preset.value, readable, account=choice.account)
+
+
+def _values(account: Account) -> dict[str, editing.Value]:
+    """Return the account as config.toml shall say it: what is as usual is left out."""
+    plain = Account(
+        kind=account.kind, username=account.username, secret=account.secret, certificate=account.certificate
+    )
+    usual = {"host": plain.host, "imap_port": plain.imap, "smtp_port": plain.smtp, "security": plain.protection}
+    told: dict[str, editing.Value] = {"kind": account.kind.value}
+    for key, value in account.model_dump(mode="json", exclude={"kind"}).items():
+        told[key] = None if key in usual and value == usual[key] else value
+    return told
+
+
+def _client_values(client: Admitted) -> dict[str, editing.Value]:
+    told: dict[str, editing.Value] = {}
+    if client.profile is not None:
+        told["profile"] = client.profile.value
+    if client.accounts is not None:
+        told["accounts"] = client.accounts
+    return told
+
+
+def agreed(prepared: Prepared) -> bool:
+    """Show at the terminal what is about to be written, and ask."""
+    folders = bootstrap.settings(os.environ).folders
+    account, choice, client = prepared.login.account, prepared.choice, prepared.client
+    what = "mended" if prepared.before else "added"
+    say(
+        "",
+        f"This will be written into {folders.config}:",
+        f"  account `{prepared.name}` is {what} ({account.kind.value})",
+    )
+    if prepared.login.password is not None:
+        say(f"  its password goes to {_kept(account)}")
+    if choice is not None:
+        whose = f"account `{choice.account}`" if choice.account else "everything"
+        say(f"  preset {choice.preset.value} for {whose}: {access.MEANINGS[choice.preset]}")
+    if choice is not None and choice.recipients:
+        say(f"  agents may write to: {', '.join(choice.recipients)}")
+    if client is not None:
+        say(f"  client `{client.label}` is let in")
+    return confirm("Write it?", flag="--yes")
+
+
+def _kept(account: Account) -> str:
+    kind, _, where = account.secret.partition(":")
+    return "the system's keyring" if kind == "keyring" else where
+
+
+def tell(prepared: Prepared, printer: Printer) -> Exit:
+    """Print what there is now, the agent's configuration and what to try next."""
+    account, client, trial = prepared.login.account, prepared.client, prepared.login.trial
+    told: dict[str, Any] = {
+        "status": "ok",
+        "account": prepared.name,
+        "kind": account.kind.value,
+        "host": account.host,
+        "imap_port": account.imap,
+        "version": trial.health.version or None,
+        "mailboxes": trial.mailboxes,
+        "syncing": trial.health.syncing,
+        "certificate": account.certificate,
+        "secret": account.secret.partition(":")[0],
+        "preset": _preset_now(prepared.name),
+        "client": client.label if client else None,
+        "configuration": snippet(client.program, client.label) if client else None,
+    }
+    told = {key: value for key, value in told.items() if value is not None}
+    if printer.as_json:
+        printer.json(told)
+        return Exit.DONE
+    printer.line(f"account `{prepared.name}` is connected: {trial.mailboxes} mailboxes, preset {told['preset']}")
+    if trial.health.syncing:
+        printer.line("Bridge still takes in the mailbox; until it is done older mail is missing from answers")
+    if client is not None:
+        printer.line(f"for {client.program.value}, {client.program.place}:")
+        printer.line("")
+        printer.line(told["configuration"])
+        printer.line("")
+    elif not bootstrap.settings(os.environ).config.clients:
+        printer.line("let an agent in: mcp-proton clients add hermes")
+    printer.line("look at your mail: mcp-proton do mailboxes_overview")
+    return Exit.DONE
+
+
+def _preset_now(name: str) -> str | None:
+    settings = bootstrap.settings(os.environ)
+    found = access.preset_known(settings.policy_file().current(), name)
+    return found.value if found else None

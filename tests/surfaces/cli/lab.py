@@ -1,0 +1,171 @@
+"""A Bridge in a thread of its own, and an owner who types commands in front of it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import threading
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from mcp_proton import bootstrap
+from mcp_proton.admin import cli
+from mcp_proton.config import editing
+from mcp_proton.config.folders import Folders
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+    import pytest
+
+    from mcp_proton.simulator import Simulator
+
+T = TypeVar("T")
+MESSAGES = 40
+CANARY = "canary-in-a-subject-7f3k"
+
+
+class Bridge:
+    """A simulated Bridge behind a real port. `with Bridge() as bridge`."""
+
+    def __init__(self, *, port: int = 0, seed: int = 1) -> None:
+        self._port, self._seed = port, seed
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._stack = AsyncExitStack()
+        self.simulator: Simulator
+
+    def __enter__(self) -> Bridge:
+        self._thread.start()
+        self.simulator = self.do(
+            self._stack.enter_async_context(bootstrap.simulated(messages=MESSAGES, port=self._port, seed=self._seed))
+        )
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.do(self._stack.aclose())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def do(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run something on the Bridge's own loop."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(30)
+
+    def call(self, change: Callable[[Simulator], object]) -> None:
+        """Change something in the Bridge, on its own loop."""
+
+        async def work() -> None:
+            change(self.simulator)
+
+        self.do(work())
+
+    @property
+    def port(self) -> int:
+        return self.simulator.imap_port
+
+    @property
+    def username(self) -> str:
+        return self.simulator.username
+
+    @property
+    def password(self) -> str:
+        return self.simulator.password
+
+    @property
+    def fingerprint(self) -> str:
+        return bootstrap.fingerprint(self.simulator.certificate_pem)
+
+    def deliver(self, subject: str) -> None:
+        """Bring a message in, and wait until Bridge shows it."""
+        raw = f"From: Anna <anna@canary.example>\r\nTo: {self.username}\r\nSubject: {subject}\r\n\r\nHello.\r\n"
+        self.call(lambda simulator: simulator.deliver(raw.encode()))
+        self.call(lambda simulator: simulator.release_events())
+
+
+@dataclass(frozen=True)
+class Said:
+    """How a command ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def all(self) -> str:
+        return self.out + self.err
+
+
+class Owner:
+    """The owner at a shell without a terminal, with a home folder of their own."""
+
+    def __init__(self, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self.home = home
+        self.folders = Folders.under(home)
+        self._capsys = capsys
+
+    def run(self, *words: str | Path) -> Said:
+        """Run one command in this process."""
+        self._capsys.readouterr()
+        code = cli.run([str(word) for word in words])
+        return Said(int(code), *self._capsys.readouterr())
+
+    def json(self, *words: str | Path) -> dict[str, Any]:
+        """Run one command with --json and read what it printed, which must be one value with a status."""
+        said = self.run(*words, "--json")
+        told = json.loads(said.out)
+        assert isinstance(told, dict)
+        assert told["status"]
+        return told
+
+    def connect(self, bridge: Bridge, *, preset: str = "assistant", password: str | None = None) -> None:
+        """Write what `setup` would have written: an account `personal` and a client `hermes`."""
+        secret = self.folders.state / "secrets" / "personal"
+        self.keep_password(password or bridge.password)
+        account: dict[str, editing.Value] = {
+            "kind": "bridge",
+            "imap_port": bridge.port,
+            "username": bridge.username,
+            "secret": f"file:{secret}",
+            "certificate": bridge.fingerprint,
+        }
+        editing.add_account(self.folders.config_file, "personal", account)
+        editing.add_client(self.folders.config_file, "hermes", {"profile": "core"})
+        self.write_policy(f'preset = "{preset}"\n')
+
+    def keep_password(self, password: str) -> Path:
+        """Put a password where `connect` says it is."""
+        file = self.folders.state / "secrets" / "personal"
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.folders.state.chmod(0o700)
+        file.write_text(f"{password}\n")
+        file.chmod(0o600)
+        return file
+
+    def write_policy(self, text: str) -> None:
+        """Edit policy.toml by hand."""
+        _write(self.folders.policy_file, text)
+
+    def write_config(self, text: str) -> None:
+        """Edit config.toml by hand."""
+        _write(self.folders.config_file, text)
+
+    def file(self, name: str, text: str) -> Path:
+        """Make a file of the owner's beside the home folder."""
+        path = self.home.parent / name
+        path.write_text(text)
+        path.chmod(0o600)
+        return path
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {**os.environ, "MCP_PROTON_HOME": str(self.home)}
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path.write_text(text)
+    path.chmod(0o600)
