@@ -57,8 +57,8 @@ class Box:
 
     @property
     def uids(self) -> range:
-        """The UIDs of all messages, where that is known without asking: as many are there as there can be below
-        `uidnext`. Else, and in an empty mailbox, an empty range."""
+        """UIDs among which all messages below `uidnext` are, where that is known without asking: as many are there as
+        there can be. (All of them, but for mail that came and went since.) Else, or in an empty mailbox, an empty range."""
         return range(1, self.uidnext if self.exists == self.uidnext - 1 else 1)
 
     @property

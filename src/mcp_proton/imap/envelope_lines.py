@@ -71,15 +71,15 @@ _ENVELOPE = rb" ".join(
         _ID,  # message-id
     )
 )
+_DATE = rb"[ 0-9][0-9]-[A-Za-z]{3}-[0-9]{4} (?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9] [+-][0-9]{4}"
 _UID = rb"UID ([0-9]{1,10})"
 _LINES = re.compile(
     rb"\* [0-9]{1,10} FETCH \((?:" + _UID + rb" )?(?:FLAGS \(([^()\r\n]*+)\) )?(?:" + _UID + rb" )?"
-    rb'(?:INTERNALDATE "([^"\r\n]*+)" )?(?:RFC822\.SIZE ([0-9]{1,19}) )?'
+    rb'(?:INTERNALDATE "(' + _DATE + rb')" )?(?:RFC822\.SIZE ([0-9]{1,19}) )?'
     rb"ENVELOPE \(" + _ENVELOPE + rb"\)(?: " + _UID + rb")?\)\r?\n"
     rb"|((?s:.+))"
 )
 """One line in its usual spelling; or else, since matches follow each other without a gap, all that is left."""
-USUAL_DATE = 26
 DAY = 24 * 3600
 
 
@@ -127,20 +127,17 @@ class EnvelopeLines(Ask[T_co]):
 
 
 class DateReader:
-    """INTERNALDATEs in seconds since 1970, 0 for what names no moment. Remembers when days began."""
+    """INTERNALDATEs of `Spans` in seconds since 1970, 0 for what names no moment. Remembers when days began."""
 
     def __init__(self) -> None:
         self._midnights = Remembered(_midnight)
 
     def seconds(self, text: bytes) -> int:
-        """As a date index keeps it."""
-        midnight = self._midnights[text[:12] + text[20:]] if len(text) == USUAL_DATE else None
-        if midnight is not None:
-            try:
-                return midnight + int(text[12:14]) * 3600 + int(text[15:17]) * 60 + int(text[18:20])
-            except ValueError:
-                pass
-        return seconds(moment(text))
+        """As a date index keeps it. `text` is spelled as usual, or empty."""
+        midnight = self._midnights[text[:12] + text[20:]] if text else None
+        if midnight is None:
+            return seconds(moment(text))
+        return midnight + int(text[12:14]) * 3600 + int(text[15:17]) * 60 + int(text[18:20])
 
 
 def _midnight(day_and_zone: bytes) -> int | None:

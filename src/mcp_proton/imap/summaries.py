@@ -41,12 +41,13 @@ class Column:
 
     def add(self, values: Sequence[bytes]) -> None:
         """Append one text a row."""
-        if max(map(len, values), default=0) > LONGEST_TEXT:
+        texts = _END.join((*values, b""))
+        if len(texts) > LONGEST_TEXT and max(map(len, values)) > LONGEST_TEXT:
             for row, value in enumerate(values, self.rows):
                 self.cut |= (len(value) > LONGEST_TEXT) << row
-            values = [value[:LONGEST_TEXT] for value in values]
+            texts = _END.join((*(value[:LONGEST_TEXT] for value in values), b""))
         self.rows += len(values)
-        self.texts += _END.join((*values, b""))
+        self.texts += texts
 
     def rows_with(self, needle: bytes) -> int:
         """The bit set of rows that hold `needle`, which has no line break and is not empty."""

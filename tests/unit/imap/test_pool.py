@@ -52,6 +52,13 @@ async def test_a_kept_mailbox_is_opened_again_when_mail_came() -> None:
         assert len(server.commands(b"EXAMINE")) == 2
 
 
+@pytest.mark.parametrize(("exists", "uidnext", "known"), [(3, 4, 3), (2, 4, 0), (3, 0, 0), (0, 1, 0), (5, 4, 0)])
+async def test_a_mailbox_without_gaps_needs_no_search_to_know_its_uids(exists: int, uidnext: int, known: int) -> None:
+    replies = {b"EXAMINE": mailbox(exists=exists, uidnext=uidnext)}
+    async with serving(replies) as server, pool_for(server) as pool, pool.reading("INBOX") as box:
+        assert list(box.uids) == list(range(1, known + 1))
+
+
 async def test_writing_selects_and_a_noop_goes_just_before() -> None:
     async with serving() as server, pool_for(server) as pool:
         async with pool.writing("INBOX"):

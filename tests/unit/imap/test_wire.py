@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Sequence
 
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from mcp_proton.imap.errors import LimitExceeded
 from mcp_proton.imap.limits import Limits
-from mcp_proton.imap.wire import ROOM, Framer, Sink, Wire
+from mcp_proton.imap.wire import AT_ONCE, ROOM, Framer, Sink, Wire
 
 SAMPLE = (
     b"* OK hello\r\n"
@@ -43,6 +44,9 @@ class Heard:
 
     def on_response(self, text: bytes, literals: Sequence[bytes]) -> None:
         self.responses.append((text, list(literals)))
+
+    def on_lines(self, lines: memoryview) -> int:
+        raise AssertionError("lines were handed over unasked")
 
     def sink_for(self, head: bytes, size: int) -> Sink | None:
         return self._sink
@@ -131,6 +135,71 @@ def test_a_literal_given_to_a_sink_is_not_kept() -> None:
 def test_a_server_cannot_make_us_hold_more_than_the_limits(limits: Limits, data: bytes) -> None:
     with pytest.raises(LimitExceeded):
         framed(data, limits=limits)
+
+
+class HeardTogether(Heard):
+    """Takes runs of rows of flags, as far as they go."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.together = 0
+
+    def on_lines(self, lines: memoryview) -> int:
+        assert bytes(lines[-1:]) == b"\n"
+        assert len(lines) <= AT_ONCE
+        run = re.match(rb"(?:\* [0-9]+ FETCH \(FLAGS \([^()\r\n]*\)\)\r?\n)*", lines)
+        assert run is not None
+        self.responses += [(text, []) for text in run[0].splitlines()]
+        self.together += len(run[0].splitlines())
+        return run.end()
+
+
+ROW = b"* 7 FETCH (FLAGS (a))\r\n"
+MIXED = (
+    ROW * 3
+    + SAMPLE
+    + ROW
+    + b"* 8 FETCH (BODY[] {44}\r\n"
+    + ROW * 2
+    + b")\r\n"
+    + ROW * 2
+    + b"T2 OK {0}\r\n"
+    + ROW
+    + ROW[:-2]
+)
+
+
+def heard_together(data: bytes, sizes: Sequence[int] = ()) -> HeardTogether:
+    heard = HeardTogether()
+    framer = Framer(Limits(), heard)
+    framer.by_lines = True
+    feed(framer, data, sizes)
+    return heard
+
+
+def test_lines_taken_together_are_the_same_wherever_packets_are_cut() -> None:
+    expected = framed(MIXED)
+    assert len(expected) > len(RESPONSES) + 6
+    for cut in range(1, len(MIXED)):
+        heard = heard_together(MIXED, [cut])
+        assert heard.responses == expected
+        assert heard.together
+    assert heard_together(MIXED, [1] * len(MIXED)).responses == expected
+
+
+def test_what_lies_in_a_literal_is_never_taken_for_lines() -> None:
+    data = b"* 8 FETCH (BODY[] {%d}\r\n" % (len(ROW) * 2) + ROW * 2 + b")\r\n"
+    assert heard_together(data).together == 0
+
+
+def test_lines_are_handed_over_in_pieces_of_bounded_size() -> None:
+    heard = heard_together(ROW * 20_000)
+    assert (len(heard.responses), heard.together) == (20_000, 20_000)
+
+
+def test_a_line_longer_than_a_piece_is_cut_alone() -> None:
+    long = b"* SEARCH " + b"1 " * AT_ONCE
+    assert heard_together(ROW + long + b"\r\n" + ROW).responses == framed(ROW + long + b"\r\n" + ROW)
 
 
 def test_after_halting_nothing_is_looked_at() -> None:

@@ -6,6 +6,7 @@ import base64
 import quopri
 import re
 from datetime import UTC, datetime
+from typing import TypeVar
 
 import pytest
 from hypothesis import given, settings
@@ -14,7 +15,8 @@ from hypothesis import strategies as st
 from mcp_proton.domain.mail import Mailbox, Role
 from mcp_proton.domain.query import fold
 from mcp_proton.imap import envelopes
-from mcp_proton.imap.errors import ProtocolViolation
+from mcp_proton.imap.asks import Done
+from mcp_proton.imap.envelope_lines import EnvelopeLines
 from mcp_proton.imap.headlines import Columns, HeaderLines, HeaderReader
 from mcp_proton.imap.limits import Limits
 from mcp_proton.imap.pagelines import PageLines, PageReader
@@ -23,6 +25,7 @@ from mcp_proton.imap.uids import UidSet
 from mcp_proton.mime.searching import people
 from mcp_proton.mime.words import decode_words
 
+T = TypeVar("T")
 UNHURRIED = settings(deadline=None)  # a busy machine is no fault
 
 BOX = Mailbox("me", "INBOX", "INBOX", Role.INBOX)
@@ -80,11 +83,19 @@ def line(
     return b'* 5 FETCH (%bINTERNALDATE "%b" ENVELOPE (%b)%b)' % (ids[0], date, fields, ids[1])
 
 
+def tell(ask: EnvelopeLines[T], *lines: bytes) -> T:
+    """The ask's result after these lines: usual ones taken together, every other read as a row."""
+    left = b"".join(text + b"\r\n" for text in lines)
+    while left:
+        left = left[ask.take_lines(memoryview(left)).octets :]
+        unusual, _, left = left.partition(b"\r\n")
+        if unusual:
+            ask.take(RowReader(Limits()).read(unusual, ()))
+    return ask.result(Done(None, b""))
+
+
 def read(*lines: bytes) -> Columns:
-    ask = HeaderLines(UidSet.window(1, 100))
-    for text in lines:
-        assert ask.take_line(text, [])
-    return HeaderReader().read(ask)
+    return tell(HeaderLines(UidSet.window(1, 100), HeaderReader()), *lines)
 
 
 @UNHURRIED
@@ -131,22 +142,19 @@ def test_the_zone_of_a_date_counts() -> None:
     assert late == datetime(2026, 1, 2, 15, 20, 30, tzinfo=UTC).timestamp()
 
 
-class Unasked:
-    """Stands where the slow reader is, and must not be needed."""
-
-    def read(self, text: bytes, literals: object) -> object:
-        raise AssertionError(text)
+def takes_whole(ask: EnvelopeLines[T], text: bytes) -> T:
+    assert ask.take_lines(memoryview(text + b"\r\n")) == (len(text) + 2, 1)
+    return ask.result(Done(None, b""))
 
 
 @pytest.mark.parametrize("dated", [True, False])
 @pytest.mark.parametrize("before", [True, False])
 def test_the_usual_spelling_is_read_without_parsing(dated: bool, before: bool) -> None:
     text = line(b"hello", b"Anna", before=before)
-    ask = HeaderLines(UidSet.window(1, 100))
-    ask.take_line(text if dated else re.sub(rb'INTERNALDATE "[^"]*" ', b"", text), [])
-    reader = HeaderReader()
-    reader._odd = Unasked()  # type: ignore[assignment]  # not to be used
-    columns = reader.read(ask)
+    columns = takes_whole(
+        HeaderLines(UidSet.window(1, 100), HeaderReader()),
+        text if dated else re.sub(rb'INTERNALDATE "[^"]*" ', b"", text),
+    )
     assert (columns.uids, bool(columns.dates[0])) == ([7], dated)
 
 
@@ -158,11 +166,9 @@ def test_a_page_in_the_usual_spelling_is_read_without_parsing(start: bytes) -> N
     if b"UID" not in start:
         text = text[:-1] + b" UID 7)"
     ask = PageLines(UidSet.window(1, 100))
-    assert ask.take_line(text, [])
-    reader = PageReader()
+    takes_whole(ask, text)
     slow = envelopes.envelope(BOX, 1, RowReader(Limits()).read(text, ()))
-    reader._odd = Unasked()  # type: ignore[assignment]  # not to be used
-    assert reader.read(BOX, 1, [ask]) == {7: slow}
+    assert PageReader().read(BOX, 1, [ask]) == {7: slow}
     assert (slow.subject, slow.size, slow.flags) == ("Grüße", 99, {"seen"})
 
 
@@ -175,7 +181,7 @@ def test_a_page_is_read_as_its_rows_are(subject: bytes, name: bytes) -> None:
         .replace(b" ENV", b" RFC822.SIZE 99 ENV")
     )
     ask = PageLines(UidSet.window(1, 100))
-    ask.take_line(text, [])
+    tell(ask, text)
     slow = envelopes.envelope(BOX, 1, RowReader(Limits()).read(text, ()))
     assert PageReader().read(BOX, 1, [ask]) == {7: slow}
 
@@ -189,12 +195,34 @@ def test_lines_in_another_order_are_read_too() -> None:
 
 
 def test_what_is_no_row_of_headers_is_left_to_others() -> None:
-    ask = HeaderLines(UidSet.window(1, 100))
-    assert not ask.take_line(b"* 5 FETCH (FLAGS (\\Seen) UID 7)", [])
-    assert not ask.take_line(b"* 9 EXISTS", [])
-    assert not ask.take_line(line(b"s", None), [b"literal"])
+    ask = HeaderLines(UidSet.window(1, 100), HeaderReader())
+    for text in (b"* 5 FETCH (FLAGS (\\Seen) UID 7)", b"* 9 EXISTS", b"A1 OK done"):
+        assert ask.take_lines(memoryview(text + b"\r\n")) == (0, 0)
+    assert not ask.take(RowReader(Limits()).read(b"* 5 FETCH (FLAGS (\\Seen) UID 7)", ()))
+    assert not ask.take(RowReader(Limits()).read(line(b"s", None, uid=101), ()))
 
 
-def test_a_broken_line_is_an_error_of_ours() -> None:
-    with pytest.raises(ProtocolViolation):
-        read(b'* 5 FETCH (UID 7 ENVELOPE ("open')
+@pytest.mark.parametrize(
+    "text", [b"", b" ", b"a  b", b" a", b"a ", b"a\tb", b"A\x0bB", b"x=y", b"=?", b"\x7f", b'say "Hi" \\']
+)
+def test_a_text_is_folded_alike_wherever_it_stands_among_others(text: bytes) -> None:
+    subjects = [b"Before", text, b"", text, b"AFTER"]
+    assert read(*(line(one, None) for one in subjects)).texts[0] == [
+        read(line(one, None)).texts[0][0] for one in subjects
+    ]
+    assert read(line(text, None)).texts[0] == [fold(decode_words(text)).encode()]
+
+
+@pytest.mark.parametrize(
+    "sent", [b"<a@b>", b"text", b"<a@b> <c@d>", b" <a@b>", b"<>", b"<a\\\\b@c>", b"<" + b"a" * 1001 + b">", b""]
+)
+def test_an_id_is_read_as_mime_reads_it(sent: bytes) -> None:
+    text = line(b"s", None).replace(b'"<m@x>"', b'"' + sent + b'"')
+    expected = envelopes.envelope(BOX, 1, RowReader(Limits()).read(text, ())).message_id
+    assert read(text).message_ids == [expected.encode()]
+
+
+def test_what_comes_after_its_caller_went_away_is_taken_and_dropped() -> None:
+    ask = HeaderLines(UidSet.window(1, 100), HeaderReader())
+    ask.abandon()
+    assert not takes_whole(ask, line(b"hello", b"Anna")).uids
