@@ -90,6 +90,7 @@ class Pool:
         self._in_use: set[Session] = set()
         self._settling: set[asyncio.Task[None]] = set()
         self._reaper: asyncio.TimerHandle | None = None
+        self._written = float("-inf")
         self._closed = False
         self._loop = asyncio.get_running_loop()
 
@@ -117,8 +118,11 @@ class Pool:
     ) -> AsyncIterator[Box]:
         """The same, opened by SELECT. NOOP (or SELECT, after a minute) is the command just before: on Bridge that is
         what protects a write from acting on a view that is out of date."""
-        async with self._lent(caller, mailbox, read_only=False) as session:
-            yield _checked(Box(session), uidvalidity)
+        try:
+            async with self._lent(caller, mailbox, read_only=False) as session:
+                yield _checked(Box(session), uidvalidity)
+        finally:
+            self._written = self._loop.time()
 
     @asynccontextmanager
     async def session(self, *, caller: str = "") -> AsyncIterator[Session]:
@@ -256,7 +260,9 @@ class Pool:
             and session.age() < self.habits.fresh
         )
         if usable and selection is not None:
-            if not read_only or self._loop.time() - session.connection.wire.heard > self.habits.quiet:
+            heard = session.connection.wire.heard
+            # What was changed through another session of ours is seen by the next look, whoever takes it.
+            if not read_only or heard <= self._written or self._loop.time() - heard > self.habits.quiet:
                 await session.noop()
             # Who writes names UIDs it was given, so mail that came or went meanwhile is no reason to open it anew.
             if (selection.exists == selection.counted or not read_only) and not selection.suspect:

@@ -491,3 +491,15 @@ async def test_more_changes_than_are_kept_become_one_word() -> None:
             told.append(await anext(watch))
         assert len(told) < 1_001
         assert set(told) <= {Expunged(1), Missed()}
+
+
+async def test_a_read_after_a_write_of_ours_looks_again_however_fresh_its_view_is() -> None:
+    """Else a list shows, right after a move, what the move took away."""
+    async with serving() as server, pool_for(server, habits=Habits(sessions=2, quiet=1000.0)) as pool:
+        async with pool.reading("INBOX"), pool.writing("INBOX"):  # a second session, since the first is in use
+            pass
+        before = len(server.commands(b"NOOP"))
+        async with pool.reading("INBOX"):
+            assert len(server.commands(b"NOOP")) == before + 1
+        async with pool.reading("INBOX"):
+            assert len(server.commands(b"NOOP")) == before + 1
