@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 _SERVICE = "mcp-proton"
 _MOST = 64 << 10
 _SECONDS = 30.0
+_FAREWELL = 5.0
 _SETUP = "run `mcp-proton setup` to store the password anew"
 
 T = TypeVar("T")
@@ -186,7 +187,10 @@ async def _end(process: asyncio.subprocess.Process) -> None:
                 os.killpg(process.pid, signal.SIGKILL)
             else:
                 process.kill()
-        await process.wait()
+        # What it still had to say is read and dropped: a full pipe would keep the wait from ever ending.
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_FAREWELL):
+                await process.communicate()
 
 
 def _read_own(account: str, where: str) -> bytes:
