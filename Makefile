@@ -13,7 +13,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 PARTS  := static suite pythons hermes engine $(OTHERS:%=python-%)
 
-.PHONY: demo test check bench docs servers lock clean $(PARTS)
+.PHONY: demo test check bench docs servers lock clean differential $(PARTS)
 .DELETE_ON_ERROR:
 
 demo: .venv/installed
@@ -84,6 +84,12 @@ hermes: .venv/installed
 # Proton's own IMAP engine, a Go program; left out, and that is said, where there is no Go.
 engine: .venv/installed
 	@$(BIN)/python -m tests.servers.gluon_build
+
+# Random sessions on Proton's engine and on the simulator, compared; `make test` has the first hundred of them.
+SESSIONS := 2000
+FIRST    := 1000
+differential: engine
+	$(BIN)/python -m tests.differential $(SESSIONS) --first $(FIRST)
 
 lock:
 	$(PYTHON) tools/lock.py $(UPGRADE)

@@ -315,3 +315,29 @@ async def test_a_prepared_simulator_builds_no_message_for_a_list(certificate: Ce
         await client("EXAMINE INBOX")
         await client("UID FETCH 1 (ENVELOPE BODYSTRUCTURE RFC822.SIZE INTERNALDATE FLAGS)")
         assert made == before == 1
+
+
+async def test_a_mailbox_below_a_folder_that_is_gone_elsewhere_is_refused_and_the_session_lives(
+    certificate: Certificate,
+) -> None:
+    user = GivenUser("alice", ["alice@proton.local"], [GivenLabel.from_path("Folders/Work")])
+    async with Simulator(users=[user], certificate=certificate) as sim, Client(sim) as client:
+        sim.account().delete_label(sim.account().label_id("Folders/Work"))
+        assert await client('CREATE "Folders/Work/New"') == ['NO alice has no label "Folders/Work"']
+        assert (await client("NOOP"))[-1].startswith("OK")
+
+
+async def test_two_changes_of_flags_are_told_in_one_line_with_the_uid_if_either_has_it(
+    certificate: Certificate,
+) -> None:
+    """An own UID command tells the UID; what another session changed before is told in the same line."""
+    async with (
+        Simulator([GivenMessage(mail("one"))], certificate=certificate) as sim,
+        Client(sim) as a,
+        Client(sim) as b,
+    ):
+        await a("SELECT INBOX")
+        await b("SELECT INBOX")
+        await b("STORE 1 +FLAGS (\\Flagged)")
+        told = await a("UID STORE 1 +FLAGS (\\Seen)")
+        assert [line for line in told if "FETCH" in line] == ["* 1 FETCH (FLAGS (\\Flagged \\Recent \\Seen) UID 1)"]

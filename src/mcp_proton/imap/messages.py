@@ -18,8 +18,6 @@ from mcp_proton.imap.fetching import FetchRange, Items
 from mcp_proton.imap.groups import grouped
 from mcp_proton.imap.mailboxes import wire_name
 from mcp_proton.imap.streaming import STEP
-from mcp_proton.imap.uids import UidSet
-from mcp_proton.imap.writer import Atom
 from mcp_proton.mime import selecting
 
 if TYPE_CHECKING:
@@ -132,9 +130,11 @@ def no_such_part() -> NotFound:
 
 
 async def _missing(box: Box, uid: int) -> MailError:
-    """What it means that a section could not be had: is the message gone, or only the part not there?"""
-    there = await box.search(Atom("UID"), UidSet.of([uid]))
-    return no_such_part() if uid in there else gone()
+    """What it means that a section could not be had: is the message gone, or only the part not there?
+
+    Asked by FETCH: Bridge refuses a SEARCH that names UIDs in an empty mailbox.
+    """
+    return no_such_part() if await box.fetch_all([uid], Items(flags=True)) else gone()
 
 
 async def _has_part(box: Box, uid: int, section: str) -> bool:

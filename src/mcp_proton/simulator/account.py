@@ -94,7 +94,7 @@ class Account:
         for label in self.labels.values():
             if self.label_path(label) == path:
                 return label
-        raise NoSuchLabelError(path)
+        raise NoSuchLabelError(f'{self.name} has no label "{path}"')
 
     def name_is_taken(self, name: str, parent: str | None, *, but: str = "") -> bool:
         """Whether the API refuses another label of that name; the fake looks at the last part of a path alone."""
@@ -218,7 +218,7 @@ class Account:
         return next(message for message in self.messages.values() if message.key == key)
 
     def _known(self, message_ids: Iterable[str]) -> list[Message]:
-        return [self.messages[one] for one in message_ids if one in self.messages]
+        return [self.messages[one] for one in dict.fromkeys(message_ids) if one in self.messages]
 
     def _put(self, message: Message, label_id: str) -> None:
         if label_id in ids.HOMES:

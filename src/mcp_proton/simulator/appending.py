@@ -228,7 +228,7 @@ async def append(session: Session, command: Command) -> tuple[str, Mailbox]:
         if session.appender.keep(literal, flags):
             text += ": known recovered message, possible duplication"
         raise Refusal(text) from None
-    entry = view.put(target, message)
+    entry = view.put(target, message, by=session)
     return f"[APPENDUID {target.uidvalidity} {entry.uid}]", target
 
 

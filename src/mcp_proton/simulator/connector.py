@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcp_proton.simulator import labels as ids
+from mcp_proton.simulator.account import NoSuchLabelError
 from mcp_proton.simulator.api import PAGE, ApiError, RefusedError
 from mcp_proton.simulator.given import GivenLabel
 from mcp_proton.simulator.labels import Kind
@@ -58,6 +59,11 @@ class Connector:
     async def set_star(self, message_ids: Sequence[str], *, on: bool) -> None:
         """Star or unstar."""
         await (self.label if on else self.unlabel)(message_ids, ids.STARRED)
+
+    def in_any_order(self, message_ids: Sequence[str]) -> list[str]:
+        """The order in which Bridge names messages when it changes flags: that of its own random ids; here the account's."""
+        known = {message_id: number for number, message_id in enumerate(self._account.messages)}
+        return sorted(message_ids, key=lambda one: known.get(one, -1))
 
     # -- places and labels
 
@@ -152,7 +158,7 @@ class Connector:
 
     def _create(self, parts: list[str], *, folder: bool) -> str:
         head = "/".join(parts[:-1])
-        parent = self._account.label_by_path(head).id if len(parts) > 2 else None
+        parent = self._parent(head) if len(parts) > 2 else None
         if self._account.name_is_taken(parts[-1], parent):
             raise RefusedError(409, "409 Conflict")
         return self._account.add_label(GivenLabel(parts[-1], folder=folder, parent=head if parent else "")).id
@@ -169,13 +175,20 @@ class Connector:
         label = self._account.labels.get(mailbox.id)
         if label is None or label.folder is not folder:
             raise RefusedByBridgeError("no such label")
-        parent = self._account.label_by_path("/".join(parts[:-1])).id if len(parts) > 2 else None
+        parent = self._parent("/".join(parts[:-1])) if len(parts) > 2 else None
         await self._api.call("PUT", f"{_LABELS}/{label.id}", lambda: self._rename(label.id, parts[-1], parent))
 
     def _rename(self, label_id: str, name: str, parent: str | None) -> None:
         if self._account.name_is_taken(name, parent, but=label_id):
             raise RefusedError(409, "409 Conflict")
         self._account.change_label(label_id, name=name, parent=parent)
+
+    def _parent(self, path: str) -> str:
+        """Another device can have deleted or renamed it, and no event told of that yet."""
+        try:
+            return self._account.label_by_path(path).id
+        except NoSuchLabelError as error:
+            raise RefusedByBridgeError(str(error)) from None
 
     async def delete(self, mailbox: Mailbox) -> None:
         """DELETE; what isn't the owner's own label is refused by the server."""

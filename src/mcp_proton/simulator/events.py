@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from mcp_proton.simulator import literal
 from mcp_proton.simulator.labels import Kind
 from mcp_proton.simulator.served import ServedMessage
-from mcp_proton.simulator.updates import FORWARDED, FlagChange
+from mcp_proton.simulator.updates import FORWARDED, FlagChange, with_flags, without_flags
 
 if TYPE_CHECKING:
     import random
@@ -82,6 +82,7 @@ class Follower:
         self._view.reset()
         for label in sorted(self._account.labels.values(), key=self._account.label_path):
             self._add_mailbox(label)
+        self._view.number_rows()
         mine = (message for message in self._account.messages.values() if self._is_mine(message))
         self.to_sync = sorted(mine, key=lambda message: message.order)
 
@@ -101,7 +102,7 @@ class Follower:
             if known is not None:
                 self._view.forget(known)
         elif change.id in self._account.messages:
-            self._apply_message(self._account.messages[change.id])
+            self._apply_message(self._account.messages[change.id], is_new=change.how == "created")
 
     def _apply_label(self, change: Change) -> None:
         mailbox = self._view.mailboxes.get(change.id)
@@ -124,7 +125,7 @@ class Follower:
                     break
                 own = self._account.labels.get(own.parent) if own.parent else None
 
-    def _apply_message(self, message: Message) -> None:
+    def _apply_message(self, message: Message, *, is_new: bool) -> None:
         if not self._is_mine(message):
             return
         known = self._view.messages.get(message.id)
@@ -135,6 +136,12 @@ class Follower:
         if known is None:
             self._learn(message)
             return
+        # New to the account and known all the same: it was appended here.
+        steps = (self._apply_flags, self._apply_places) if is_new else (self._apply_places, self._apply_flags)
+        for step in steps:
+            step(message, known)
+
+    def _apply_places(self, message: Message, known: ServedMessage) -> None:
         wanted = self._mailboxes_of(message)
         for mailbox in self._view.places_of(known):
             if mailbox not in wanted and mailbox.kind is not Kind.RECOVERED:
@@ -142,10 +149,15 @@ class Follower:
         for mailbox in wanted:
             if known not in mailbox.entries:
                 self._view.put(mailbox, known)
+
+    def _apply_flags(self, message: Message, known: ServedMessage) -> None:
         flags = server_flags(message)
         if flags != known.flags:
-            known.flags = flags
-            self._view.tell_flags(known, FlagChange(known, "replace", flags, keeps_deleted=True))
+            gone, new = without_flags(known.flags, flags), without_flags(flags, known.flags)
+            known.flags = with_flags(without_flags(known.flags, gone), new)
+            # What a session shows that Bridge's database doesn't have stays as it is there.
+            self._view.tell_flags_of_event(FlagChange(known, "remove", gone))
+            self._view.tell_flags_of_event(FlagChange(known, "add", new))
 
     # -- both
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from mcp_proton.simulator import sets, structure
+from mcp_proton.simulator import flagging, sets, structure
 from mcp_proton.simulator.answers import Refusal
 from mcp_proton.simulator.api import ApiError
 from mcp_proton.simulator.selection import flag_list
-from mcp_proton.simulator.updates import SEEN, FlagChange, with_flags
+from mcp_proton.simulator.updates import SEEN, with_flags
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -44,7 +44,7 @@ async def fetch(session: Session, command: Command) -> None:
         await session.send_line(_response(selection, position, command, seen_now=seen_now))
         if count % _TURN == 0:
             await asyncio.sleep(0)
-    await _mark_seen(session, selection, newly_seen)
+    await _mark_seen(session, command, newly_seen)
 
 
 def _in_bridges_order(session: Session, command: Command, positions: list[int]) -> Iterable[int]:
@@ -72,13 +72,12 @@ def _needs_literal(item: FetchItem) -> bool:
     return item.section is not None or (item.name not in _WITHOUT_LITERAL and item.name != "BODY")
 
 
-async def _mark_seen(session: Session, selection: Selection, messages: list[ServedMessage]) -> None:
+async def _mark_seen(session: Session, command: Command, messages: list[ServedMessage]) -> None:
     unseen = [message for message in messages if SEEN not in message.flags]
-    for message in messages:
-        message.flags = with_flags(message.flags, _ONLY_SEEN)
-        session.view.tell_flags(message, FlagChange(message, "add", _ONLY_SEEN), origin=selection.mailbox)
     if unseen:
         await session.connector.set_read([message.remote_id for message in unseen], read=True)
+    view = flagging.View(session, session.selected().mailbox, quiet=False, by_uid=command.by_uid)
+    view.change(messages, "add", _ONLY_SEEN)
 
 
 def _response(selection: Selection, position: int, command: Command, *, seen_now: bool) -> bytes:

@@ -33,8 +33,6 @@ def _target(session: Session, command: Command) -> tuple[Selection, Mailbox, lis
 async def copy(session: Session, command: Command) -> str:
     """COPY; returns the response code to put into the tagged OK."""
     selection, target, entries = _target(session, command)
-    if not entries:
-        return ""
     if selection.mailbox.kind is Kind.RECOVERED:
         return await _out_of_recovered(session, target, entries)
     messages = _known(session, entries)
@@ -45,41 +43,47 @@ async def copy(session: Session, command: Command) -> str:
     _check_unique(messages, target)
     for message in there:
         session.view.take(target, message)
-    return _put(session, target, entries, messages)
+    return _put(session, target, entries, messages, by=session)
 
 
 async def move(session: Session, command: Command) -> str:
     """MOVE; returns the response code of the untagged OK that precedes the EXPUNGEs."""
     selection, target, entries = _target(session, command)
     source = selection.mailbox
-    if not entries:
-        return ""
     if source.kind is Kind.RECOVERED:
         code = await _out_of_recovered(session, target, entries)
         for entry in entries:
             session.view.take(source, entry.message)
         return code
+    if source is target:
+        return await _move_within(session, target, entries)
     there = [message for message in dict.fromkeys(_known(session, entries)) if message in target.entries]
     if there:
         # This runs before anything is refused, and for messages that only an old list still shows in the source.
         await session.connector.remove(_ids(there), target)
-    still_here = [entry for entry in entries if source is target or source.entries.get(entry.message) is entry]
+    # A message that has got another UID since is still here.
+    still_here = [entry for entry in entries if entry.message in source.entries]
     messages = _known(session, still_here)
-    leaves = False
-    if still_here and source is target:
-        await session.connector.add(_ids(messages), target)
-    elif still_here:
-        leaves = await session.connector.move(_ids(messages), source, target)
+    leaves = await session.connector.move(_ids(messages), source, target)
     _check_unique(messages, target)
     for message in there:
         session.view.take(target, message)
-    if not still_here:
-        return ""
     # The codes name all that were asked for, and the new UIDs of those that were moved.
-    code = _put(session, target, entries, messages)
+    code = _put(session, target, entries, messages, by=session)
     for entry in still_here if leaves else ():
         session.view.take(source, entry.message)
     return code
+
+
+async def _move_within(session: Session, mailbox: Mailbox, entries: list[Entry]) -> str:
+    """MOVE into the same mailbox: taken out and put in again, whether the mailbox still has them or not."""
+    messages = _known(session, entries)
+    await session.connector.remove(_ids(messages), mailbox)
+    await session.connector.add(_ids(messages), mailbox)
+    _check_unique(messages, mailbox)
+    for message in messages:
+        session.view.take(mailbox, message)
+    return _put(session, mailbox, entries, messages, by=None)
 
 
 async def expunge(session: Session, command: Command) -> None:
@@ -105,14 +109,18 @@ async def _out_of_recovered(session: Session, target: Mailbox, entries: list[Ent
         raise Refusal(NOT_ALLOWED)
     made = [await session.appender.import_recovered(entry.message, target) for entry in entries]
     await session.connector.add(_ids(made), target)
-    return _put(session, target, entries, made)
+    return _put(session, target, entries, made, by=session)
 
 
-def _put(session: Session, target: Mailbox, sources: list[Entry], messages: list[ServedMessage]) -> str:
+def _put(
+    session: Session, target: Mailbox, sources: list[Entry], messages: list[ServedMessage], *, by: Session | None
+) -> str:
+    if not messages:
+        return ""
     for message in messages:
         session.view.messages.setdefault(message.remote_id, message)
-    uids = [session.view.put(target, message).uid for message in messages]
-    return f"[COPYUID {target.uidvalidity} {sets.compact(e.uid for e in sources)} {sets.compact(uids)}]"
+    uids = [session.view.put(target, message, by=by).uid for message in messages]
+    return f"[COPYUID {target.uidvalidity} {sets.compact(sorted(e.uid for e in sources))} {sets.compact(uids)}]"
 
 
 def _check_unique(messages: list[ServedMessage], target: Mailbox) -> None:

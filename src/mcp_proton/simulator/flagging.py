@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from mcp_proton.simulator import sets
 from mcp_proton.simulator.answers import READ_ONLY, Refusal
@@ -18,10 +18,15 @@ from mcp_proton.simulator.updates import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from mcp_proton.simulator.commands import Command
-    from mcp_proton.simulator.selection import Selection
     from mcp_proton.simulator.served import ServedMessage
     from mcp_proton.simulator.session import Session
+    from mcp_proton.simulator.store import Mailbox
+
+_ONLY_DELETED = frozenset({DELETED})
+_AT_ONCE = 500
 
 
 async def store(session: Session, command: Command) -> None:
@@ -30,35 +35,57 @@ async def store(session: Session, command: Command) -> None:
     if selection.read_only:
         raise Refusal(READ_ONLY)
     positions = sets.positions(selection, command.numbers, by_uid=command.by_uid)
-    entries = list(dict.fromkeys(selection.entries[position] for position in positions))
+    messages = list(dict.fromkeys(selection.entries[position].message for position in positions))
     flags = frozenset(command.flags)
     if any(has_flag(FORWARDED, flag) for flag in flags):
         flags |= FORWARDED
-    await _change_server(session, [entry.message for entry in entries], command.how, flags)
-    for entry in entries:
-        if has_flag(flags, DELETED) or command.how == "replace":
-            entry.deleted = command.how != "remove" and has_flag(flags, DELETED)
-        _change_message(entry.message, command.how, without_flags(flags, frozenset({DELETED})))
-        quiet = session if command.silent else None
-        change = FlagChange(entry.message, command.how, flags, quiet_for=quiet)  # type: ignore[arg-type] # from the parser
-        _tell(session, selection, change)
+    await _change_server(session, messages, command.how, flags)
+    view = View(session, selection.mailbox, quiet=command.silent, by_uid=command.by_uid)
+    if command.how == "replace":
+        view.replace(messages, flags)
+    else:
+        view.change(messages, command.how, flags)  # type: ignore[arg-type] # from the parser
 
 
-def _tell(session: Session, selection: Selection, change: FlagChange) -> None:
-    if change.message not in selection.mailbox.entries:
-        # It has left the mailbox, but this session still lists it, and sees its own change.
-        selection.notify_of_own(change)
-    session.view.tell_flags(change.message, change, origin=selection.mailbox)
+class View:
+    """What Bridge's database keeps of a change of flags in a mailbox, and what sessions are told of it."""
 
+    def __init__(self, session: Session, mailbox: Mailbox, *, quiet: bool, by_uid: bool) -> None:
+        self._view = session.view
+        self._mailbox = mailbox
+        self._quiet_for = session if quiet else None
+        self._with_uid_for = session if by_uid else None
 
-def _change_message(message: ServedMessage, how: str, flags: frozenset[str]) -> None:
-    if how == "remove":
-        message.flags = without_flags(message.flags, flags)
-    elif how == "add":
-        message.flags = with_flags(message.flags, flags)
-    elif flags:
-        # A STORE that replaces all flags by none leaves the old ones in Bridge's database until the next event.
-        message.flags = flags
+    def change(self, messages: Iterable[ServedMessage], how: Literal["add", "remove"], flags: frozenset[str]) -> None:
+        """Add or remove flags. Nothing is told of a message that has them already, or has none of them."""
+        others = without_flags(flags, _ONLY_DELETED)
+        for message in messages:
+            if len(others) < len(flags):
+                self._mark_deleted(message, on=how == "add")
+                self._tell(message, how, _ONLY_DELETED)
+            changed = (with_flags if how == "add" else without_flags)(message.flags, others)
+            if changed != message.flags:
+                message.flags = changed
+                self._tell(message, how, others)
+
+    def replace(self, messages: Sequence[ServedMessage], flags: frozenset[str]) -> None:
+        """Replace all flags. The database gives the new ones to the first of 500 messages only, until the next event."""
+        others = without_flags(flags, _ONLY_DELETED)
+        for number, message in enumerate(messages):
+            self._mark_deleted(message, on=len(others) < len(flags))
+            if others:
+                # Of all messages those go that aren't named; if none is, not even that.
+                message.flags = others if number % _AT_ONCE == 0 else message.flags & others
+            self._tell(message, "replace", flags)
+
+    def _mark_deleted(self, message: ServedMessage, *, on: bool) -> None:
+        entry = self._mailbox.entries.get(message)
+        if entry is not None:
+            entry.deleted = on
+
+    def _tell(self, message: ServedMessage, how: Literal["add", "remove", "replace"], flags: frozenset[str]) -> None:
+        change = FlagChange(message, how, flags, quiet_for=self._quiet_for, with_uid_for=self._with_uid_for)
+        self._view.tell_flags(change, origin=self._mailbox)
 
 
 async def _change_server(session: Session, messages: list[ServedMessage], how: str, flags: frozenset[str]) -> None:
@@ -81,4 +108,4 @@ async def _change_server(session: Session, messages: list[ServedMessage], how: s
             continue
         changed = [message.remote_id for message in messages if has_flag(message.flags, flag) is not wanted]
         if changed:
-            await call(changed, wanted)
+            await call(session.connector.in_any_order(changed), wanted)

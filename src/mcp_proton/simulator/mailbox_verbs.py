@@ -112,12 +112,7 @@ async def status(session: Session, command: Command) -> None:
     """STATUS; sends the selected mailbox's EXPUNGEs along, whichever mailbox was asked for."""
     mailbox = _found(session, command.mailbox)
     await session.flush(expunges=True)
-    values = {
-        "MESSAGES": len(mailbox.entries),
-        "RECENT": _recent_count(session, mailbox),
-        "UNSEEN": sum("\\Seen" not in message.flags for message in mailbox.entries),
-        "UIDVALIDITY": mailbox.uidvalidity,
-    }
+    values = {**_counts(session, mailbox), "UIDVALIDITY": mailbox.uidvalidity}
     # Bridge reads UIDNEXT at another moment than the counts; during a first sync the two don't fit each other.
     session.simulator.between_status_reads(mailbox)
     values["UIDNEXT"] = mailbox.uidnext
@@ -126,11 +121,16 @@ async def status(session: Session, command: Command) -> None:
     await session.send_line(f"* STATUS {name} ({items})".encode())
 
 
-def _recent_count(session: Session, mailbox: Mailbox) -> int:
+def _counts(session: Session, mailbox: Mailbox) -> dict[str, int]:
+    """Of the selected mailbox as the session knows it."""
     selection = session.selection
     if selection is not None and selection.mailbox is mailbox:
-        return selection.recent_count
-    return sum(entry.recent for entry in mailbox.entries.values())
+        flags = selection.flags
+        recent = selection.recent_count
+    else:
+        flags = [message.flags for message in mailbox.entries]
+        recent = sum(entry.recent for entry in mailbox.entries.values())
+    return {"MESSAGES": len(flags), "RECENT": recent, "UNSEEN": sum("\\Seen" not in one for one in flags)}
 
 
 # -- CREATE, DELETE, RENAME
@@ -151,8 +151,10 @@ async def create(session: Session, command: Command) -> None:
     if session.view.by_path(path) is not None:
         raise Refusal(EXISTS_ALREADY)
     made = await _make_missing(session, [*names.parents(path), path])
+    # One number for all that one CREATE makes.
+    uidvalidity = session.view.draw_uidvalidity()
     for one, label_id in made:
-        _show_new(session.view, one, label_id)
+        _show_new(session.view, one, label_id, uidvalidity)
 
 
 async def _make_missing(session: Session, paths: list[str]) -> list[tuple[str, str]]:
@@ -160,9 +162,9 @@ async def _make_missing(session: Session, paths: list[str]) -> list[tuple[str, s
     return [(path, await session.connector.create(path)) for path in missing]
 
 
-def _show_new(view: LocalView, path: str, label_id: str) -> Mailbox:
+def _show_new(view: LocalView, path: str, label_id: str, uidvalidity: int | None = None) -> Mailbox:
     kind = Kind.FOLDER if path.startswith(ids.FOLDERS_NODE + names.DELIMITER) else Kind.LABEL
-    return view.add_mailbox(label_id, path, kind)
+    return view.add_mailbox(label_id, path, kind, uidvalidity=uidvalidity)
 
 
 async def delete(session: Session, command: Command) -> None:

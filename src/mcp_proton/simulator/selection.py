@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 
 @dataclass
 class Told:
-    """One untagged response to send: `EXISTS`, `RECENT`, `EXPUNGE` or `FETCH` with its number."""
+    """One untagged response to send: `EXISTS`, `RECENT`, `EXPUNGE` or `FETCH` with its number; `uid` 0 isn't shown."""
 
     what: str
     number: int
     flags: frozenset[str] = frozenset()
     uid: int = 0
 
-    def line(self, *, with_uid: bool) -> bytes:
+    def line(self) -> bytes:
         """The response as it goes out, without its line end."""
         if self.what != "FETCH":
             return f"* {self.number} {self.what}".encode()
-        uid = f" UID {self.uid}" if with_uid else ""
+        uid = f" UID {self.uid}" if self.uid else ""
         return f"* {self.number} FETCH (FLAGS ({flag_list(self.flags)}){uid})".encode()
 
 
@@ -36,6 +36,10 @@ class Told:
 def flag_list(flags: frozenset[str]) -> str:
     """Flags in the order Bridge's recordings are written in."""
     return " ".join(sorted(flags))
+
+
+class OutOfOrderError(Exception):
+    """A session's own message would come before one that its list holds already: the engine gives up telling."""
 
 
 class Selection:
@@ -50,7 +54,7 @@ class Selection:
         self.entries: list[Entry] = list(mailbox.entries.values())
         self.uids: list[int] = [entry.uid for entry in self.entries]
         self.pending: list[Update] = []
-        self._leaving: dict[ServedMessage, Entry] = {}
+        self._uid_of: dict[ServedMessage, int] = {entry.message: entry.uid for entry in self.entries}
         self.flags: list[frozenset[str]] = self._all_flags()
         self.recent_count = sum(RECENT in flags for flags in self.flags)
 
@@ -78,36 +82,26 @@ class Selection:
         return position if position < len(self.uids) and self.uids[position] == uid else None
 
     def position_of(self, message: ServedMessage) -> int | None:
-        """Where a message is in the list."""
-        for entry in (self._leaving.get(message), self.mailbox.entries.get(message)):
-            position = self.position_of_uid(entry.uid) if entry is not None else None
-            if position is not None:
-                return position
-        return None
+        """Where a message is in the list, whatever UID the mailbox has it under by now."""
+        uid = self._uid_of.get(message)
+        return None if uid is None else self.position_of_uid(uid)
 
     def shows(self, message: ServedMessage) -> bool:
         """Whether the list holds the message."""
-        return self.position_of(message) is not None
+        return message in self._uid_of
 
     # -- telling
 
     def notify(self, update: Update) -> None:
-        """Queue an update until a command may carry it."""
-        if isinstance(update, Vanished):
-            self._leaving[update.message] = update.entry
-        self.pending.append(update)
+        """Queue an update until a command may carry it.
 
-    def notify_of_own(self, change: FlagChange) -> None:
-        """Queue what this session did to a message that is leaving its list, before it leaves."""
-        leaving = (
-            at
-            for at, update in enumerate(self.pending)
-            if isinstance(update, Vanished) and update.message is change.message
-        )
-        self.pending.insert(next(leaving, len(self.pending)), change)
+        That a message left is dropped unless the list holds it: one that came and went in between stays as a ghost.
+        """
+        if not isinstance(update, Vanished) or self.shows(update.message):
+            self.pending.append(update)
 
     def flush(self, *, expunges: bool, teller: object) -> list[Told]:
-        """Take over the queued updates and say what to send; without `expunges` those stay queued, and all after them."""
+        """Take over the queued updates and say what to send; without `expunges` those stay queued, and what came back."""
         now, self.pending = self._split(expunges=expunges)
         merged = _Merger()
         for update in now:
@@ -129,23 +123,32 @@ class Selection:
         for update in self.pending:
             if isinstance(update, Vanished):
                 held.add(update.message)
-            (later if update.message in held else now).append(update)
+                later.append(update)
+            elif isinstance(update, Appeared) and update.message in held:
+                held.discard(update.message)
+                later.append(update)
+            else:
+                now.append(update)
         return now, later
 
     def _take_over(self, update: Update, teller: object) -> list[Told]:
         if isinstance(update, Appeared):
-            return self._append(update)
+            return self._append(update, teller)
         if isinstance(update, Vanished):
             return self._remove(update)
         return self._reflag(update, teller)
 
-    def _append(self, update: Appeared) -> list[Told]:
+    def _append(self, update: Appeared, teller: object) -> list[Told]:
         entry = update.entry
-        if self.uids and entry.uid <= self.uids[-1]:
+        if self.shows(update.message):
             return []
-        self.entries.append(entry)
-        self.uids.append(entry.uid)
-        self.flags.append(_shown(update.flags, entry.deleted, entry.recent))
+        position = bisect_left(self.uids, entry.uid)
+        if update.by is teller and position < len(self.uids):
+            raise OutOfOrderError(f"UID-Last={self.uids[-1]} UID-Msg={entry.uid}: UIDs must be strictly ascending")
+        self._uid_of[update.message] = entry.uid
+        self.entries.insert(position, entry)
+        self.uids.insert(position, entry.uid)
+        self.flags.insert(position, _shown(update.flags, deleted=False, recent=entry.recent))
         self.recent_count += entry.recent
         # Whoever is told first has it, even after EXAMINE.
         entry.recent = False
@@ -153,10 +156,10 @@ class Selection:
         return [*told, Told("RECENT", self.recent_count)] if self.recent_count else told
 
     def _remove(self, update: Vanished) -> list[Told]:
-        self._leaving.pop(update.message, None)
-        position = self.position_of_uid(update.entry.uid)
+        position = self.position_of(update.message)
         if position is None:
             return []
+        del self._uid_of[update.message]
         self.recent_count -= RECENT in self.flags[position]
         del self.entries[position], self.uids[position], self.flags[position]
         return [Told("EXPUNGE", position + 1)]
@@ -172,7 +175,8 @@ class Selection:
         self.flags[position] = after
         if update.quiet_for is teller:
             return []
-        return [Told("FETCH", position + 1, after, self.uids[position])]
+        uid = self.uids[position] if update.with_uid_for is teller else 0
+        return [Told("FETCH", position + 1, after, uid)]
 
 
 def _shown(flags: frozenset[str], deleted: bool, recent: bool) -> frozenset[str]:
@@ -195,7 +199,8 @@ class _Merger:
             return
         key = (new.what, new.number if new.what == "FETCH" else 0)
         if key in self._since_expunge:
-            self.told[self._since_expunge[key]] = new
+            before = self.told[self._since_expunge[key]]
+            self.told[self._since_expunge[key]] = replace(new, uid=new.uid or before.uid)
         else:
             self._since_expunge[key] = len(self.told)
             self.told.append(new)

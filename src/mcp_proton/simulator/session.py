@@ -13,7 +13,8 @@ from mcp_proton.simulator.api import ApiError
 from mcp_proton.simulator.connector import RefusedByBridgeError
 from mcp_proton.simulator.incoming import BadLine, Hangup, Incoming
 from mcp_proton.simulator.parser import InvalidName
-from mcp_proton.simulator.verbs import VERBS
+from mcp_proton.simulator.selection import OutOfOrderError
+from mcp_proton.simulator.verbs import IN_SELECTED, VERBS
 
 if TYPE_CHECKING:
     from mcp_proton.simulator.api import Api
@@ -144,12 +145,17 @@ class Session:
             self._unsent = 0
             await self._writer.drain()
 
-    async def flush(self, *, expunges: bool, with_uid: bool = False) -> bool:
-        """Send what happened in the selected mailbox; True if an EXPUNGE had to be put off."""
+    async def flush(self, *, expunges: bool, closes: bool = False) -> bool:
+        """Send what happened in the selected mailbox, no EXPUNGE if it `closes`; True if one had to be put off."""
         if self.selection is None:
             return False
-        for told in self.selection.flush(expunges=expunges, teller=self):
-            await self.send_line(told.line(with_uid=with_uid))
+        try:
+            told = self.selection.flush(expunges=expunges, teller=self)
+        except OutOfOrderError as error:
+            raise Refusal(str(error)) from None
+        for one in told:
+            if not (closes and one.what == "EXPUNGE"):
+                await self.send_line(one.line())
         return self.selection.expunge_is_due
 
     # -- life
@@ -233,6 +239,8 @@ class Session:
         except (ApiError, RefusedByBridgeError) as error:
             ending = f"NO {error}"
             ends = isinstance(error, ApiError) and error.ends_connection
+        if not ending.startswith("OK") and command.name in IN_SELECTED:
+            await self.flush(expunges=False)
         micros = int((time.monotonic() - began) * 1_000_000)
         await self._fault(f"after {command.verb}")
         await self.send_line(f"{command.tag} {ending}".replace("{n}", str(micros)).encode("latin-1", "replace"))
@@ -244,7 +252,8 @@ class Session:
         if command.name == "STARTTLS":
             await self.start_tls()
         if command.name == "DELETE" and self.selection is not None and self.selection.mailbox.is_gone:
-            await self.bye("Mailbox was deleted, have to disconnect.")
+            # The connection stays until the next command, which is told that the session is inconsistent.
+            await self.send_line(b"* BYE Mailbox was deleted, have to disconnect.")
 
     async def _fault(self, step: str) -> None:
         fault = self.simulator.faults.due(step)

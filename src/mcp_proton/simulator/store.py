@@ -114,8 +114,8 @@ class LocalView:
     """The mailboxes and messages of one IMAP login (an account, or one address in split mode)."""
 
     def __init__(self, draw_uidvalidity: Callable[[], int]) -> None:
-        self._draw = draw_uidvalidity
-        self._rows = 0
+        self.draw_uidvalidity = draw_uidvalidity
+        self._next_row = 1
         self.gate = WriteGate()
         self.watchers: list[Watcher] = []
         self.mailboxes: dict[str, Mailbox] = {}
@@ -141,14 +141,30 @@ class LocalView:
 
     # -- mailboxes
 
-    def add_mailbox(self, mailbox_id: str, path: str, kind: Kind, attributes: tuple[str, ...] = ()) -> Mailbox:
-        """Make a mailbox with a UIDVALIDITY of its own."""
-        mailbox = Mailbox(mailbox_id, path, kind, self._draw(), attributes)
-        self._rows += 1
-        mailbox.row = self._rows
+    def add_mailbox(
+        self,
+        mailbox_id: str,
+        path: str,
+        kind: Kind,
+        attributes: tuple[str, ...] = (),
+        *,
+        uidvalidity: int | None = None,
+    ) -> Mailbox:
+        """Make a mailbox, with a UIDVALIDITY of its own if none is given."""
+        mailbox = Mailbox(mailbox_id, path, kind, uidvalidity or self.draw_uidvalidity(), attributes)
+        mailbox.row = self._next_row
+        self._next_row += 1
         self.mailboxes[mailbox_id] = mailbox
         self.deleted_subscriptions.discard(path)
         return mailbox
+
+    def number_rows(self) -> None:
+        """Number the database's tables in the order Bridge makes them in: the two parents, what is below, the fixed ones."""
+        ranks = {ids.Kind.RECOVERED: 0, ids.Kind.NODE: 1, ids.Kind.LABEL: 2, ids.Kind.FOLDER: 3}
+        made = sorted(self.mailboxes.values(), key=lambda mailbox: ranks.get(mailbox.kind, 4))
+        for row, mailbox in enumerate(made, 1):
+            mailbox.row = row
+        self._next_row = len(made) + 1
 
     def by_path(self, path: str) -> Mailbox | None:
         """The mailbox of that exact path."""
@@ -163,10 +179,10 @@ class LocalView:
 
     # -- messages
 
-    def put(self, mailbox: Mailbox, message: ServedMessage) -> Entry:
-        """Show a message in a mailbox and tell the sessions there."""
+    def put(self, mailbox: Mailbox, message: ServedMessage, *, by: Watcher | None = None) -> Entry:
+        """Show a message in a mailbox and tell the sessions there; `by` is the one that asked for it."""
         entry = mailbox.add(message)
-        self.tell(mailbox, Appeared(entry, message.flags))
+        self.tell(mailbox, Appeared(entry, message.flags, by))
         return entry
 
     def take(self, mailbox: Mailbox, message: ServedMessage) -> None:
@@ -191,11 +207,15 @@ class LocalView:
             if watcher.selected_mailbox is mailbox:
                 watcher.notify(update)
 
-    def tell_flags(self, message: ServedMessage, change: FlagChange, *, origin: Mailbox | None = None) -> None:
-        """Queue a change of flags for every session that shows the message, wherever."""
+    def tell_flags(self, change: FlagChange, *, origin: Mailbox) -> None:
+        """Queue a change of flags that a session made there for every session that has anything selected."""
         for watcher in self.watchers:
             mailbox = watcher.selected_mailbox
-            if mailbox is not None and (
-                message in mailbox.entries or (mailbox is not origin and watcher.shows(message))
-            ):
+            if mailbox is not None:
                 watcher.notify(change if mailbox is origin else change.seen_from_elsewhere())
+
+    def tell_flags_of_event(self, change: FlagChange) -> None:
+        """Queue a change of flags by an event, for every session that lists the message: not where it is yet to appear."""
+        for watcher in self.watchers:
+            if watcher.shows(change.message):
+                watcher.notify(change)

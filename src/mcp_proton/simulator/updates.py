@@ -18,10 +18,11 @@ FORWARDED = frozenset({"$Forwarded", "Forwarded"})
 
 @dataclass(frozen=True)
 class Appeared:
-    """A message was added to the selected mailbox, with these flags."""
+    """A message was added to the selected mailbox, with these flags; `by` is the session that put it there, if one did."""
 
     entry: Entry
     flags: frozenset[str]
+    by: object = None
 
     @property
     def message(self) -> ServedMessage:
@@ -43,17 +44,22 @@ class Vanished:
 
 @dataclass(frozen=True)
 class FlagChange:
-    """Flags of a message were added, removed or replaced; `quiet_for` is the session that asked not to be told."""
+    """Flags of a message were added, removed or replaced.
+
+    `quiet_for` is the session that asked not to be told, `with_uid_for` the one that changed them by a UID command: it alone
+    is told the UID.
+    """
 
     message: ServedMessage
     how: Literal["add", "remove", "replace"]
     flags: frozenset[str]
     keeps_deleted: bool = False
     quiet_for: object = None
+    with_uid_for: object = None
 
     def seen_from_elsewhere(self) -> FlagChange:
         """The same as another mailbox sees it: \\Deleted belongs to one mailbox only."""
-        return replace(self, flags=self.flags - {DELETED}, keeps_deleted=True, quiet_for=None)
+        return replace(self, flags=self.flags - {DELETED}, keeps_deleted=True, quiet_for=None, with_uid_for=None)
 
     def apply_to(self, flags: frozenset[str]) -> frozenset[str]:
         """The flags after this change."""

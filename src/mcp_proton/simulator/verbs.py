@@ -117,6 +117,7 @@ async def _close(session: Session, command: Command) -> str:
     if not session.selected().read_only:
         async with session.view.gate.writing():
             await filing.expunge(session, command)
+    await session.flush(expunges=True, closes=True)
     session.selection = None
     return "OK CLOSE"
 
@@ -135,21 +136,21 @@ async def _fetch(session: Session, command: Command) -> str:
     writes = any(not item.peek for item in command.items)
     async with session.view.gate.writing() if writes else session.view.gate.reading():
         await fetching.fetch(session, command)
-    return await _completed(session, command)
+    return await _completed(session)
 
 
 async def _store(session: Session, command: Command) -> str:
     session.selected()
     async with session.view.gate.writing():
         await flagging.store(session, command)
-    return await _completed(session, command)
+    return await _completed(session)
 
 
 async def _copy(session: Session, command: Command) -> str:
     session.selected()
     async with session.view.gate.writing():
         code = await filing.copy(session, command)
-    await session.flush(expunges=False, with_uid=command.by_uid)
+    await session.flush(expunges=False)
     return f"OK {code} {_DONE}" if code else f"OK {_DONE}"
 
 
@@ -159,7 +160,7 @@ async def _move(session: Session, command: Command) -> str:
         code = await filing.move(session, command)
     if code:
         await session.send_line(f"* OK {code}".encode())
-    await session.flush(expunges=True, with_uid=command.by_uid)
+    await session.flush(expunges=True)
     return f"OK {_DONE}"
 
 
@@ -181,7 +182,7 @@ async def _search(session: Session, command: Command) -> str:
     if command.other and not _knows_charset(command.other):
         raise Refusal("[BADCHARSET]")
     key = command.key or All(())
-    if not selection.entries and _has_uid_star(key):
+    if not selection.entries and _names_uids(key):
         raise Refusal(NO_SUCH_MESSAGE)
     async with session.view.gate.reading():
         if key.needs_literal:
@@ -193,7 +194,7 @@ async def _search(session: Session, command: Command) -> str:
             raise Refusal(f"failed to parse date: {error}") from None
     numbers = "".join(f" {one.uid if command.by_uid else one.number}" for one in found)
     await session.send_line(f"* SEARCH{numbers}".encode())
-    return await _completed(session, command)
+    return await _completed(session)
 
 
 def _candidates(session: Session) -> Iterator[Candidate]:
@@ -205,14 +206,14 @@ def _candidates(session: Session) -> Iterator[Candidate]:
         yield Candidate(number, entry.uid, flags, entry.message, count, last_uid, zone)
 
 
-def _has_uid_star(key: Key) -> bool:
+def _names_uids(key: Key) -> bool:
     if isinstance(key, All):
-        return any(_has_uid_star(one) for one in key.keys)
+        return any(_names_uids(one) for one in key.keys)
     if isinstance(key, Either):
-        return _has_uid_star(key.first) or _has_uid_star(key.second)
+        return _names_uids(key.first) or _names_uids(key.second)
     if isinstance(key, Not):
-        return _has_uid_star(key.key)
-    return isinstance(key, InSet) and key.by_uid and any(None in (one.first, one.last) for one in key.ranges)
+        return _names_uids(key.key)
+    return isinstance(key, InSet) and key.by_uid
 
 
 def _knows_charset(name: str) -> bool:
@@ -223,8 +224,8 @@ def _knows_charset(name: str) -> bool:
     return True
 
 
-async def _completed(session: Session, command: Command) -> str:
-    put_off = await session.flush(expunges=False, with_uid=command.by_uid)
+async def _completed(session: Session) -> str:
+    put_off = await session.flush(expunges=False)
     return f"OK [EXPUNGEISSUED] {_DONE}" if put_off else f"OK {_DONE}"
 
 
@@ -236,3 +237,6 @@ VERBS: dict[str, Verb] = {
     "FETCH": _fetch, "STORE": _store, "COPY": _copy, "MOVE": _move, "APPEND": _append, "IDLE": _idle,
     "SEARCH": _search,
 }  # fmt: skip
+
+IN_SELECTED = frozenset({"CHECK", "CLOSE", "EXPUNGE", "UNSELECT", "SEARCH", "FETCH", "STORE", "COPY", "MOVE"})
+"""The commands of the selected state, which tell what happened whatever becomes of them."""

@@ -56,6 +56,20 @@ func (a *account) hasFolder(id string) bool {
 	return known && own.folder
 }
 
+// oldestFirst are these messages in the order they came into the account.
+func (a *account) oldestFirst(ids []imap.MessageID) []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	asked := setOf(plain(ids)...)
+	var ordered []string
+	for _, id := range a.order {
+		if asked.has(id) {
+			ordered = append(ordered, id)
+		}
+	}
+	return ordered
+}
+
 // parentID is the id of the label at a path; none for no path.
 func (a *account) parentID(path string) (string, error) {
 	if path == "" {

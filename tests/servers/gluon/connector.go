@@ -247,11 +247,11 @@ func (t *tree) unlabel(ctx context.Context, ids []string, from string) error {
 	})
 }
 
-// -- flags
+// -- flags: the engine names messages in the order of its random ids; here in the account's, so that runs are alike
 
 func (t *tree) MarkMessagesSeen(ctx context.Context, _ connector.IMAPStateWrite, ids []imap.MessageID, seen bool) error {
 	word := map[bool]string{true: "read", false: "unread"}[seen]
-	return t.paged(ctx, "PUT", messagesPath+"/"+word, plain(ids), func(page []string) error {
+	return t.paged(ctx, "PUT", messagesPath+"/"+word, t.user.account.oldestFirst(ids), func(page []string) error {
 		t.user.account.setRead(page, seen)
 		return nil
 	})
@@ -259,14 +259,14 @@ func (t *tree) MarkMessagesSeen(ctx context.Context, _ connector.IMAPStateWrite,
 
 func (t *tree) MarkMessagesFlagged(ctx context.Context, _ connector.IMAPStateWrite, ids []imap.MessageID, flagged bool) error {
 	if flagged {
-		return t.label(ctx, plain(ids), starred)
+		return t.label(ctx, t.user.account.oldestFirst(ids), starred)
 	}
-	return t.unlabel(ctx, plain(ids), starred)
+	return t.unlabel(ctx, t.user.account.oldestFirst(ids), starred)
 }
 
 func (t *tree) MarkMessagesForwarded(ctx context.Context, _ connector.IMAPStateWrite, ids []imap.MessageID, on bool) error {
 	word := map[bool]string{true: "forward", false: "unforward"}[on]
-	return t.paged(ctx, "PUT", messagesPath+"/"+word, plain(ids), func(page []string) error {
+	return t.paged(ctx, "PUT", messagesPath+"/"+word, t.user.account.oldestFirst(ids), func(page []string) error {
 		t.user.account.setFlag(page, "forwarded", on)
 		return nil
 	})
