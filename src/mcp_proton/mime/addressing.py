@@ -54,12 +54,11 @@ def _all(name: str, given: Sequence[Address]) -> tuple[Address, ...]:
 
 def travelling(field: str, address: Address) -> Address:
     """Return one address as it travels, or raise `Invalid` naming `field`."""
-    local, at, domain = address.email.rpartition("@")
-    if not at or not _LOCAL.fullmatch(local) or line(local) != local:
-        raise _refused(field)
-    email = f"{local}@{_label(field, domain)}"
-    if len(email.encode()) > LONGEST:
-        raise _refused(field)
+    local, _, domain = address.email.rpartition("@")
+    travels = label(domain)
+    email = f"{local}@{travels}"
+    if travels is None or not _LOCAL.fullmatch(local) or line(local) != local or len(email.encode()) > LONGEST:
+        raise Invalid(f"`{field}` is not an address of the form `local@domain`", next="give one plain address an entry")
     return replace(address, email=email)
 
 
@@ -80,16 +79,13 @@ def needs_smtputf8(letter: Letter) -> bool:
     )
 
 
-def _label(field: str, domain: str) -> str:
+def label(domain: str) -> str | None:
+    """Return a domain as it travels, or None if it is none."""
     if _LITERAL.fullmatch(domain) or _DOMAIN.fullmatch(domain):
         return domain
     if domain.isascii():
-        raise _refused(field)
+        return None
     try:
         return idna.encode(domain, uts46=True).decode("ascii")
     except (idna.IDNAError, UnicodeError):
-        raise _refused(field) from None
-
-
-def _refused(field: str) -> Invalid:
-    return Invalid(f"`{field}` is not an address of the form `local@domain`", next="give one plain address an entry")
+        return None
