@@ -84,7 +84,7 @@ def label(domain: str) -> str | None:
     """Return a domain as it travels, or None if it is none."""
     if _LITERAL.fullmatch(domain) or _DOMAIN.fullmatch(domain):
         return domain
-    if domain.isascii():
+    if domain.isascii() or len(domain) > LONGEST:
         return None
     try:
         return idna.encode(domain, uts46=True).decode("ascii")
