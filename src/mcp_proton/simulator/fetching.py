@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from mcp_proton.simulator import flagging, sets, structure
@@ -13,7 +12,7 @@ from mcp_proton.simulator.selection import flag_list
 from mcp_proton.simulator.updates import SEEN, with_flags
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+    from collections.abc import Iterable
 
     from mcp_proton.simulator.commands import Command, FetchItem
     from mcp_proton.simulator.selection import Selection
@@ -25,7 +24,6 @@ _STORE_PATH = "/home/user/.local/share/protonmail/bridge-v3/gluon/backend/store"
 _AT_ONCE = 8
 # After so many messages other sessions get their turn.
 _TURN = 64
-_TOGETHER = 16
 _ONLY_SEEN = frozenset({SEEN})
 
 
@@ -35,40 +33,18 @@ async def fetch(session: Session, command: Command) -> None:
     marks = any(not item.peek for item in command.items) and not selection.read_only
     newly_seen: list[ServedMessage] = []
     positions = sets.positions(selection, command.numbers, by_uid=command.by_uid)
-    whole = any(_needs_literal(item) for item in command.items)
-    async with _rows(session, 1 if whole else _TOGETHER) as send_row:
-        for count, position in enumerate(_in_bridges_order(session, command, positions), 1):
-            message = selection.entries[position].message
-            if whole:
-                await load(session, message)
-            seen_now = marks and SEEN not in selection.flags[position]
-            if seen_now:
-                selection.flags[position] = with_flags(selection.flags[position], _ONLY_SEEN)
-                newly_seen.append(message)
-            await send_row(_response(selection, position, command, seen_now=seen_now))
-            if count % _TURN == 0:
-                await asyncio.sleep(0)
+    for count, position in enumerate(_in_bridges_order(session, command, positions), 1):
+        message = selection.entries[position].message
+        if any(_needs_literal(item) for item in command.items):
+            await load(session, message)
+        seen_now = marks and SEEN not in selection.flags[position]
+        if seen_now:
+            selection.flags[position] = with_flags(selection.flags[position], _ONLY_SEEN)
+            newly_seen.append(message)
+        await session.send_line(_response(selection, position, command, seen_now=seen_now))
+        if count % _TURN == 0:
+            await asyncio.sleep(0)
     await _mark_seen(session, command, newly_seen)
-
-
-@asynccontextmanager
-async def _rows(session: Session, most: int) -> AsyncIterator[Callable[[bytes], Awaitable[None]]]:
-    """Yield what sends rows, so many in one record of TLS: a record each would cost more than the row. Those that wait are
-    sent whatever happens."""
-    waiting: list[bytes] = []
-
-    async def send_row(row: bytes) -> None:
-        waiting.append(row)
-        if len(waiting) >= most:
-            lines = b"\r\n".join(waiting)
-            waiting.clear()
-            await session.send_line(lines)
-
-    try:
-        yield send_row
-    finally:
-        if waiting:
-            await session.send_line(b"\r\n".join(waiting))
 
 
 def _in_bridges_order(session: Session, command: Command, positions: list[int]) -> Iterable[int]:
