@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         "simulator",
         pytest.param("dovecot", marks=pytest.mark.server),
         pytest.param("cyrus", marks=pytest.mark.server),
+        pytest.param("cyrus_jmap", marks=pytest.mark.server),
     ]
 )
 async def world(request: pytest.FixtureRequest) -> AsyncIterator[World]:
@@ -29,6 +30,8 @@ async def world(request: pytest.FixtureRequest) -> AsyncIterator[World]:
             opened = worlds.memory()
         case "simulator":
             opened = worlds.bridge()
+        case "cyrus_jmap":
+            opened = worlds.jmap(request.getfixturevalue("cyrus"))
         case name:
             opened = worlds.server(request.getfixturevalue(name))
     async with opened as made:
@@ -42,6 +45,7 @@ async def world(request: pytest.FixtureRequest) -> AsyncIterator[World]:
         "simulator_of_the_fake",
         pytest.param("dovecot", marks=pytest.mark.server),
         pytest.param("cyrus", marks=pytest.mark.server),
+        pytest.param("cyrus_jmap", marks=pytest.mark.server),
     ]
 )
 async def changing(request: pytest.FixtureRequest) -> AsyncIterator[World]:
@@ -53,6 +57,8 @@ async def changing(request: pytest.FixtureRequest) -> AsyncIterator[World]:
             opened = worlds.bridge(model="real")
         case "simulator_of_the_fake":
             opened = worlds.bridge(model="fake")
+        case "cyrus_jmap":
+            opened = worlds.jmap(request.getfixturevalue("cyrus"))
         case name:
             opened = worlds.server(request.getfixturevalue(name))
     async with opened as made:

@@ -18,6 +18,9 @@ from mcp_proton.domain.query import All
 from mcp_proton.imap.backend import ImapBackend
 from mcp_proton.imap.endpoint import Credentials, Endpoint, Pin, TlsMode
 from mcp_proton.imap.pool import Habits
+from mcp_proton.jmap.backend import JmapBackend
+from mcp_proton.jmap.endpoint import Credentials as JmapCredentials
+from mcp_proton.jmap.endpoint import Endpoint as JmapEndpoint
 from mcp_proton.simulator import GivenLabel, GivenMessage, GivenUser, Simulator, make_certificate
 from mcp_proton.testing import MemoryAccount
 from tests.servers.mail import Mail as ServerMail
@@ -155,9 +158,9 @@ class Server:
     label: str | None = None
     copies = True
 
-    def __init__(self, account: Account, backend: ImapBackend) -> None:
+    def __init__(self, account: Account, backend: MailBackend) -> None:
         self.account = account
-        self.backend: MailBackend = backend
+        self.backend = backend
         with account.appender() as connection:
             connection.ensure_mailbox(self.folder)
 
@@ -260,6 +263,38 @@ async def server(account: Account) -> AsyncIterator[World]:
     backend = ImapBackend("me", endpoint, Credentials(account.username, secret), sessions=ATTENTIVE)
     try:
         yield Server(account, backend)
+    finally:
+        await backend.aclose()
+
+
+class Jmap(Server):
+    """`JmapBackend` on a real server, which is filled by IMAP."""
+
+    label: str | None = "Labels/Blue"
+
+    def __init__(self, account: Account, backend: JmapBackend) -> None:
+        super().__init__(account, backend)
+        with account.appender() as connection:
+            for mailbox in ("Labels", "Labels/Blue"):
+                connection.ensure_mailbox(mailbox)
+
+
+def jmap_backend(url: str, username: str, password: str) -> JmapBackend:
+    """A backend that lists mailboxes anew before everything."""
+
+    async def secret() -> str:
+        return password
+
+    credentials = JmapCredentials(username, secret)
+    return JmapBackend("me", JmapEndpoint(url), credentials, labels="Labels", listed_for=0.0)
+
+
+@asynccontextmanager
+async def jmap(account: Account) -> AsyncIterator[World]:
+    """A JMAP server that keeps the mail of an IMAP account."""
+    backend = jmap_backend(f"http://{account.host}:{account.jmap_port}", account.username, account.password)
+    try:
+        yield Jmap(account, backend)
     finally:
         await backend.aclose()
 

@@ -144,7 +144,8 @@ class MailBackend(Protocol):
     def fetch(
         self, handle: Handle, part: str = "", *, start: int = 0, limit: int | None = None
     ) -> AsyncIterator[bytes]:
-        """Yield octets of a section in chunks: "" is the whole message, "HEADER" its header, "1.2" a part as encoded.
+        """Yield octets of a section in chunks: "" is the whole message, "HEADER" its header, "1.2" a part, in the
+        encoding that its structure tells (`binary` where the server hands parts out decoded).
 
         From octet `start`, at most `limit`. Bounded memory whatever the size. `NotFound` for a section that is not there.
         """
