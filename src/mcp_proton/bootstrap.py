@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from mcp_proton.domain.limits import Switches
     from mcp_proton.domain.ports import MailBackend, SecretProvider
     from mcp_proton.imap.backend import ImapBackend
+    from mcp_proton.imap.backend import Settings as CommonSettings
     from mcp_proton.imap.endpoint import Endpoint, TlsMode
     from mcp_proton.imap.indexing import DateIndexStore
     from mcp_proton.imap.limits import Timing
@@ -348,10 +349,15 @@ def backend(
     from mcp_proton.imap.backend import ImapBackend
     from mcp_proton.imap.endpoint import Credentials
 
-    kind = BridgeBackend if account.kind is Kind.BRIDGE else ImapBackend
     login = Credentials(account.username, password)
-    identity = {"name": "mcp-proton", "version": __version__}
-    return kind(name, endpoint(account), login, identity=identity, dates=dates, timing=timing)
+    common: CommonSettings = {
+        "identity": {"name": "mcp-proton", "version": __version__},
+        "dates": dates,
+        "timing": timing,
+    }
+    if account.kind is Kind.BRIDGE:
+        return BridgeBackend(name, endpoint(account), login, guarded_trash=account.guarded_trash, **common)
+    return ImapBackend(name, endpoint(account), login, **common)
 
 
 def _served(name: str, account: Account, vault: SecretProvider, dates: DateIndexStore) -> MailBackend:

@@ -79,8 +79,13 @@ class BridgeBackend(ImapBackend):
         self._moving = moving
         self._labelling = Labelling(self._pool, self._mailbox_of, self._homes, known)
         self._reattaching = Reattaching(self._pool, self._mailbox_of, self._homes, known)
-        self._destroying = Destroying(self._pool, self._mailbox_of, self._homes, known, moving)
-        self._proof = proof.Proving(self._pool, self._mailbox_of, known, self._flagging.set_flags)
+        unguarded = filing.Filing(
+            self._pool, self._mailbox_of, self._homes, known
+        )  # a star would hold what is destroyed
+        self._destroying = Destroying(self._pool, self._mailbox_of, self._homes, known, unguarded)
+        self._proof = proof.Proving(
+            self._pool, self._mailbox_of, known, self._flagging.set_flags, guarded=guarded_trash
+        )
         self._changes = MailboxChanges(self._pool, self._listed)
 
     # --- changing: one writer at a time, since two that do the same MOVE lose the message --------------------------

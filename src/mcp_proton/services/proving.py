@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 BACK = "brought_back"
 """The code of an orphan that was put where its kind belongs, whatever it was to be before."""
+_LOOKS = 3
+"""How often a process looks at one operation by itself."""
 
 
 class Proving:
@@ -47,10 +49,12 @@ class Proving:
         task.add_done_callback(self._waiting.discard)
 
     async def all(self) -> None:
-        """Look at everything whose end is open, in every account."""
+        """Look at everything whose end is open, in every account; and once more later at what is still open."""
         for account in self._world.accounts.names:
             for record in await self._world.journal.unproved(account):
                 await self.one(record)
+                if await self._world.journal.open_ends(record.id):
+                    self.later(record)
 
     async def one(self, record: Record) -> None:
         """Look at the open ends of one operation. Trouble with the server leaves them as they are."""
@@ -100,8 +104,12 @@ class Proving:
         await asyncio.gather(*self._waiting, return_exceptions=True)
 
     async def _in_time(self, record: Record) -> None:
-        await asyncio.sleep(self._world.settings.prove_after)
-        await self.one(await self._world.journal.read(record.id, owner()))
+        """Look, and look again at what takes a second event to show."""
+        for _ in range(_LOOKS):
+            await asyncio.sleep(self._world.settings.prove_after)
+            await self.one(await self._world.journal.read(record.id, owner()))
+            if not await self._world.journal.open_ends(record.id):
+                return
 
     async def _brought_back(self, fate: Fate, record: Record) -> Fate:
         """Put an orphan where its kind belongs: written down before, since it is a change like any other."""
