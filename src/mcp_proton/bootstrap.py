@@ -29,6 +29,7 @@ from mcp_proton.storage.tomllines import Lines, parse
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 
+    from mcp_proton.domain.findings import KnownFindings
     from mcp_proton.domain.limits import Switches
     from mcp_proton.domain.ports import MailBackend, SecretProvider
     from mcp_proton.imap.backend import ImapBackend
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from mcp_proton.simulator import Simulator
     from mcp_proton.storage.artifacts import FileArtifacts
     from mcp_proton.storage.channels import SqlChannels
+    from mcp_proton.storage.findings import FileFindings
     from mcp_proton.storage.journal import SqlJournal
     from mcp_proton.storage.switches import SqlSwitches
 
@@ -271,7 +273,8 @@ async def _opened(found: Settings, vault: SecretProvider) -> AsyncIterator[Runni
     runner = Runner(database, clock)
     journal = SqlJournal(database, clock, timedelta(days=kept.payload_days), runner)
     dates = FileDateIndexes(found.folders.state / "dates", enabled=kept.date_index)
-    accounts = Accounts(found.config, lambda name, account: _served(name, account, vault, dates))
+    known = findings(found)
+    accounts = Accounts(found.config, lambda name, account: _served(name, account, vault, dates, known))
     artifacts = FileArtifacts(
         found.folders.artifacts,
         clock,
@@ -343,6 +346,7 @@ def backend(
     *,
     dates: DateIndexStore | None = None,
     timing: Timing | None = None,
+    known: KnownFindings | None = None,
 ) -> ImapBackend:
     """Return the backend of an account as config.toml describes it. Opens nothing by itself."""
     from mcp_proton.bridge.backend import BridgeBackend
@@ -356,14 +360,25 @@ def backend(
         "timing": timing,
     }
     if account.kind is Kind.BRIDGE:
-        return BridgeBackend(name, endpoint(account), login, guarded_trash=account.guarded_trash, **common)
+        return BridgeBackend(
+            name, endpoint(account), login, guarded_trash=account.guarded_trash, findings=known, **common
+        )
     return ImapBackend(name, endpoint(account), login, **common)
 
 
-def _served(name: str, account: Account, vault: SecretProvider, dates: DateIndexStore) -> MailBackend:
+def findings(found: Settings) -> FileFindings:
+    """Return what trials showed of the owner's accounts."""
+    from mcp_proton.storage.findings import FileFindings
+
+    return FileFindings(found.folders.state / "findings")
+
+
+def _served(
+    name: str, account: Account, vault: SecretProvider, dates: DateIndexStore, known: KnownFindings
+) -> MailBackend:
     from mcp_proton.services.wrappers import RetryReads
 
-    return RetryReads(backend(name, account, lambda: vault.secret(name), dates=dates))
+    return RetryReads(backend(name, account, lambda: vault.secret(name), dates=dates, known=known))
 
 
 def _demo_config(simulator: Simulator) -> Config:

@@ -14,8 +14,9 @@ from mcp_proton.bridge.occurrences import Occurrences
 from mcp_proton.bridge.reattaching import Reattaching
 from mcp_proton.bridge.sync import Look, SyncWatch
 from mcp_proton.domain.errors import Unsupported
+from mcp_proton.domain.findings import NoFindings
 from mcp_proton.domain.mail import Role
-from mcp_proton.domain.ports import Health
+from mcp_proton.domain.ports import Health, Standing
 from mcp_proton.imap import commands, health
 from mcp_proton.imap.backend import ImapBackend
 from mcp_proton.imap.criteria import CHEAP, Kind
@@ -29,14 +30,18 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from mcp_proton.bridge.evidence import Version
+    from mcp_proton.domain.consequences import EffectTable
+    from mcp_proton.domain.findings import Finding, KnownFindings
     from mcp_proton.domain.handles import Handle
     from mcp_proton.domain.mail import Mailbox
     from mcp_proton.domain.outcome import Fate
-    from mcp_proton.domain.ports import FlagChange, Home, Standing
+    from mcp_proton.domain.ports import FlagChange, Home
     from mcp_proton.imap.backend import Settings
     from mcp_proton.imap.endpoint import Credentials, Endpoint
     from mcp_proton.imap.responses import ListEntry
 
+UNKNOWN = "unknown"
+"""the version of a Bridge that does not say which it is"""
 ADVICE: Mapping[str, str] = {
     **health.ADVICE,
     "connection_refused": "ask the owner to start Proton Mail Bridge, and to look whether it has a network: it closes its "
@@ -49,7 +54,8 @@ ADVICE: Mapping[str, str] = {
 
 
 class BridgeBackend(ImapBackend):
-    """`guarded_trash`: a star guards what is moved to Trash (the owner's choice; see `guarding`).
+    """`guarded_trash`: a star guards what is moved to Trash (the owner's choice; see `guarding`). `findings`: what trials
+    on this account showed (see `canary`).
 
     Reading on Bridge: SEARCH for flags only beside text (its text search decrypts the whole mailbox every time and
     reads raw octets), sections as one literal (it reads the whole message for every range).
@@ -69,10 +75,13 @@ class BridgeBackend(ImapBackend):
         credentials: Credentials,
         *,
         guarded_trash: bool = False,
+        findings: KnownFindings | None = None,
         **settings: Unpack[Settings],
     ) -> None:
         super().__init__(name, endpoint, credentials, **settings)
         self._writer = asyncio.Lock()
+        self._findings: KnownFindings = findings or NoFindings()
+        self._judged: tuple[object, EffectTable] | None = None
         known = Occurrences(self._pool, self._known)
         moving = filing.Filing(self._pool, self._mailbox_of, self._homes, known, guarded=guarded_trash)
         self._flagging = Flagging(self._pool, self._mailbox_of, page=sending.PAGE)
@@ -160,7 +169,17 @@ class BridgeBackend(ImapBackend):
 
     def features(self) -> Mapping[str, Standing]:
         """Standing of every word of `imap.features.WORDS`, by what was recorded of this version."""
-        return evidence.features_of(self.version, self._capabilities())
+        return evidence.features_of(self.version, self._capabilities(), self._found())
+
+    def consequences(self) -> EffectTable:
+        """Bridge's effect table, as far as its version is known to keep to it. The same object while nothing new is known."""
+        version, found = self.version, self._found()
+        if self._judged is None or self._judged[0] != (version, found):
+            self._judged = (version, found), evidence.judged(self._table, version, found)
+        return self._judged[1]
+
+    def _found(self) -> Mapping[str, Finding] | None:
+        return self._findings.of(self.name, str(self.version or UNKNOWN))
 
     def _arranged(self, entries: Iterable[ListEntry]) -> list[Mailbox]:
         return roles.mailboxes(self.name, entries)
@@ -171,6 +190,7 @@ class BridgeBackend(ImapBackend):
 
     async def _well(self) -> Health:
         version = self.version
+        families = evidence.standings(version, self._found())
         if self._watch is None:
             self._watch = SyncWatch(self._look, asyncio.sleep)
         return Health(
@@ -181,6 +201,8 @@ class BridgeBackend(ImapBackend):
             mode=None,
             capabilities=tuple(sorted(self._capabilities() or ())),
             syncing=await self._watch.syncing(),
+            unproved=tuple(name for name, one in families.items() if one is Standing.UNVERIFIED),
+            disproved=tuple(name for name, one in families.items() if one is Standing.UNAVAILABLE),
         )
 
     async def _look(self) -> Look:

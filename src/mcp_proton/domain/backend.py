@@ -93,7 +93,11 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """What a look at the account showed. `mode` is combined or split (Bridge); `syncing` None: it cannot be known."""
+    """What a look at the account showed. `mode` is combined or split (Bridge); `syncing` None: it cannot be known.
+
+    `unproved` and `disproved` are families of changes whose row in the effect table is not known to hold on this version,
+    or is known not to.
+    """
 
     connected: bool
     server: str = ""
@@ -101,6 +105,8 @@ class Health:
     mode: str | None = None
     capabilities: tuple[str, ...] = ()
     syncing: bool | None = None
+    unproved: tuple[str, ...] = ()
+    disproved: tuple[str, ...] = ()
     code: str | None = None
     why: str | None = None
     next: str | None = None

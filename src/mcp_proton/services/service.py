@@ -127,7 +127,8 @@ class MailService:
             raise
         opening = replace(opening, limits=decision.limits)
         if decision.verdict is Verdict.ASK:
-            return await self._ask(opening, call.policy.approval_lifetime)
+            pending = await self._ask(opening, call.policy.approval_lifetime)
+            return replace(pending, why=decision.why) if planned.doubts else pending
         if planned.effects <= READING:
             return await self._read(operation, request, call, opening)
         record = await self.world.journal.open(opening)

@@ -42,8 +42,6 @@ class Bridge(ABC):
     `sent` is what left its accounts by SMTP, the first first.
     """
 
-    greeting_text = "Proton Mail Bridge 03.21.01"
-
     def __init__(
         self,
         users: Iterable[GivenUser],
@@ -120,6 +118,11 @@ class Bridge(ABC):
 
     def _sending_service(self) -> SendingService:
         return SendingService(self.clock, self.wait_for)
+
+    @property
+    def greeting_text(self) -> str:
+        """What the greeting says it is."""
+        return f"Proton Mail Bridge {self.settings.version}" if self.settings.version else "ready"
 
     # -- what happens to it
 
