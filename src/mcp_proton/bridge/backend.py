@@ -10,7 +10,7 @@ from mcp_proton.bridge.destroying import Destroying
 from mcp_proton.bridge.labelling import Labelling
 from mcp_proton.bridge.looking import MARKS
 from mcp_proton.bridge.mailbox_changes import MailboxChanges
-from mcp_proton.bridge.occurrences import Occurrences
+from mcp_proton.bridge.occurrences import SHOWING, Occurrences
 from mcp_proton.bridge.reattaching import Reattaching
 from mcp_proton.bridge.sync import Look, SyncWatch
 from mcp_proton.domain.errors import Unsupported
@@ -23,6 +23,7 @@ from mcp_proton.imap.criteria import CHEAP, Kind
 from mcp_proton.imap.errors import Rejected
 from mcp_proton.imap.flagging import Flagging
 from mcp_proton.imap.mailboxes import wire_name
+from mcp_proton.imap.marks import Mark
 from mcp_proton.imap.search import Habits
 
 if TYPE_CHECKING:
@@ -40,8 +41,7 @@ if TYPE_CHECKING:
     from mcp_proton.imap.endpoint import Credentials, Endpoint
     from mcp_proton.imap.responses import ListEntry
 
-UNKNOWN = "unknown"
-"""the version of a Bridge that does not say which it is"""
+
 ADVICE: Mapping[str, str] = {
     **health.ADVICE,
     "connection_refused": "ask the owner to start Proton Mail Bridge, and to look whether it has a network: it closes its "
@@ -82,7 +82,7 @@ class BridgeBackend(ImapBackend):
         self._writer = asyncio.Lock()
         self._findings: KnownFindings = findings or NoFindings()
         self._judged: tuple[object, EffectTable] | None = None
-        known = Occurrences(self._pool, self._known)
+        known = self._occurrences = Occurrences(self._pool, self._known)
         moving = filing.Filing(self._pool, self._mailbox_of, self._homes, known, guarded=guarded_trash)
         self._flagging = Flagging(self._pool, self._mailbox_of, page=sending.PAGE)
         self._moving = moving
@@ -160,6 +160,23 @@ class BridgeBackend(ImapBackend):
         async with self._writer:
             await super().remove(box)
 
+    # --- for trials ------------------------------------------------------------------------------------------------
+
+    async def put(self, box: Mailbox, message: bytes) -> None:
+        """Put a message of our own making into a mailbox."""
+        async with self._writer:
+            await self._pool().run(commands.Append(wire_name(box), message))
+
+    async def shown(self, identity: str, roles: Iterable[Role] = SHOWING) -> Mapping[str, Handle]:
+        """Every mailbox of these roles that shows a message, by path, with its handle there; each looked at anew."""
+        mark = Mark.parse(identity)
+        found: dict[str, Handle] = {}
+        for box in await self._occurrences.of_roles(roles):
+            here = (await self._occurrences.within(box, [mark])).get(mark)
+            if here is not None:
+                found[box.path] = here.handle
+        return found
+
     # --- what is known ---------------------------------------------------------------------------------------------
 
     @property
@@ -179,7 +196,7 @@ class BridgeBackend(ImapBackend):
         return self._judged[1]
 
     def _found(self) -> Mapping[str, Finding] | None:
-        return self._findings.of(self.name, str(self.version or UNKNOWN))
+        return self._findings.of(self.name, str(self.version or evidence.UNKNOWN))
 
     def _arranged(self, entries: Iterable[ListEntry]) -> list[Mailbox]:
         return roles.mailboxes(self.name, entries)

@@ -38,6 +38,8 @@ class Version:
 
 
 RECORDED = Version(3, 21, 1)
+UNKNOWN = "unknown"
+"""the version of a Bridge that does not say which it is"""
 _READING = ("search", "threads")
 FAMILIES: Mapping[str, tuple[str, ...]] = {
     "flags": ("set_flags", "unmark_deleted"),
