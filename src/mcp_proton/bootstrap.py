@@ -28,12 +28,15 @@ from mcp_proton.storage.tomllines import Lines, parse
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+    from typing import Unpack
 
+    from mcp_proton.bridge.backend import BridgeBackend
+    from mcp_proton.bridge.trials import Trials
     from mcp_proton.domain.findings import KnownFindings
     from mcp_proton.domain.limits import Switches
     from mcp_proton.domain.ports import MailBackend, SecretProvider
     from mcp_proton.imap.backend import ImapBackend
-    from mcp_proton.imap.backend import Settings as CommonSettings
+    from mcp_proton.imap.backend import Settings as More
     from mcp_proton.imap.endpoint import Endpoint, TlsMode
     from mcp_proton.imap.indexing import DateIndexStore
     from mcp_proton.imap.limits import Timing
@@ -46,6 +49,7 @@ if TYPE_CHECKING:
     from mcp_proton.storage.switches import SqlSwitches
 
 TIDY_AFTER = 30.0
+_IDENTITY = {"name": "mcp-proton", "version": __version__}
 DEMO_CLIENT = "demo"
 DEMO_ACCOUNT = "demo"
 DEMO_MESSAGES = 140
@@ -106,6 +110,7 @@ class Running:
 
     service: MailService
     settings: Settings
+    trials: Trials
 
 
 class SystemClock:
@@ -250,6 +255,7 @@ def fingerprint(certificate_pem: str) -> str:
 
 @asynccontextmanager
 async def _opened(found: Settings, vault: SecretProvider) -> AsyncIterator[Running]:
+    from mcp_proton.bridge.trials import Trials
     from mcp_proton.domain.effects import Effect
     from mcp_proton.services import registry
     from mcp_proton.services.service import MailService
@@ -282,6 +288,11 @@ async def _opened(found: Settings, vault: SecretProvider) -> AsyncIterator[Runni
         most_octets=kept.artifact_megabytes << 20,
         exports=lambda: [path for one in policy_file.current().fences for path in one.folders.get(Effect.EXPORT, ())],
     )
+    leases = SqlLeases(database, clock, runner)
+
+    trials = Trials(
+        lambda name: _bridge(name, found.config.accounts[name], lambda: vault.secret(name), known), known, leases, clock
+    )
     world = World(
         catalog=registry.load(),
         accounts=accounts,
@@ -294,14 +305,15 @@ async def _opened(found: Settings, vault: SecretProvider) -> AsyncIterator[Runni
             accounts_of=found.config.accounts_of,
             reviews=found.config.reviews,
         ),
-        leases=SqlLeases(database, clock, runner),
+        leases=leases,
         channels=SqlChannels(database, clock),
         alarm=SqlSwitches(database, _switches(found), clock).freeze,
+        clear=lambda: trials.clear(accounts.names),
     )
     service = MailService(world)
     tidying = asyncio.create_task(_tidy(journal, artifacts, timedelta(days=kept.journal_days)))
     try:
-        yield Running(service, found)
+        yield Running(service, found, trials)
     finally:
         await service.aclose()
         tidying.cancel()
@@ -349,21 +361,30 @@ def backend(
     known: KnownFindings | None = None,
 ) -> ImapBackend:
     """Return the backend of an account as config.toml describes it. Opens nothing by itself."""
-    from mcp_proton.bridge.backend import BridgeBackend
     from mcp_proton.imap.backend import ImapBackend
     from mcp_proton.imap.endpoint import Credentials
 
-    login = Credentials(account.username, password)
-    common: CommonSettings = {
-        "identity": {"name": "mcp-proton", "version": __version__},
-        "dates": dates,
-        "timing": timing,
-    }
+    more: More = {"identity": _IDENTITY, "dates": dates, "timing": timing}
     if account.kind is Kind.BRIDGE:
-        return BridgeBackend(
-            name, endpoint(account), login, guarded_trash=account.guarded_trash, findings=known, **common
-        )
-    return ImapBackend(name, endpoint(account), login, **common)
+        return _bridge(name, account, password, known, guarded=account.guarded_trash, **more)
+    return ImapBackend(name, endpoint(account), Credentials(account.username, password), **more)
+
+
+def _bridge(
+    name: str,
+    account: Account,
+    password: Callable[[], Awaitable[str]],
+    known: KnownFindings | None,
+    *,
+    guarded: bool = False,
+    **more: Unpack[More],
+) -> BridgeBackend:
+    from mcp_proton.bridge.backend import BridgeBackend
+    from mcp_proton.imap.endpoint import Credentials
+
+    login = Credentials(account.username, password)
+    more.setdefault("identity", _IDENTITY)
+    return BridgeBackend(name, endpoint(account), login, guarded_trash=guarded, findings=known, **more)
 
 
 def findings(found: Settings) -> FileFindings:

@@ -75,6 +75,8 @@ class MailService:
         try:
             await self._recovery.all()
             await self._proving.all()
+            if self.world.clear is not None:
+                await self.world.clear()
         except MailError as error:
             _log.warning("what was left in the middle could not be settled yet: %s", error.message)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,6 +12,7 @@ from mcp_proton.domain.consequences import Evidence
 from mcp_proton.domain.errors import Unavailable, Unsupported
 from mcp_proton.domain.mail import Role
 from mcp_proton.domain.ports import Standing
+from tests.contract import worlds
 from tests.unit.bridge.canary.nest import Killed, nest
 
 if TYPE_CHECKING:
@@ -161,3 +163,37 @@ async def test_what_others_put_into_its_folder_is_left_with_the_folder(tmp_path:
         assert [line.endswith("holds something, so it was left") for line in left] == [True]
         assert one.simulator.state()["in"]["in"], "it is where it was put"
         assert one.findings.trace("me") is None
+
+
+COMMANDS = [
+    *(("CREATE", n) for n in (1, 2, 3)), ("RENAME", 1), ("APPEND", 1), ("UID STORE", 1), ("UID STORE", 2), ("UID COPY", 1),
+    ("UID MOVE", 1), ("UID STORE", 3), ("UID EXPUNGE", 1), ("UID MOVE", 2), ("UID STORE", 4), ("UID EXPUNGE", 2),
+    *(("DELETE", n) for n in (1, 2, 3)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("command", "n"), COMMANDS)
+@pytest.mark.parametrize("when", ["before", "after"])
+async def test_stopped_at_any_command_nothing_is_left_but_what_was_there(
+    when: str, command: str, n: int, tmp_path: Path
+) -> None:
+    """N-8: every command that changes anything, before its effect and after it; the answer never comes."""
+    async with nest(tmp_path) as one:
+        before = one.everything()
+        one.simulator.faults.at(f"{when} {command}", n, action="delay", seconds=3600.0)
+        flying = asyncio.create_task(one.canary().fly())
+        while one.simulator.faults.steps:
+            assert not flying.done(), "this command is part of a trial"
+            await asyncio.sleep(0.01)
+        flying.cancel()
+        await asyncio.gather(flying, return_exceptions=True)
+        assert one.findings.trace("me") is not None
+        next_one = worlds.bridge_backend(one.simulator, findings=one.findings)
+        try:
+            one.backend, ours = next_one, one.backend
+            assert await one.canary().clear() == []
+        finally:
+            one.backend = ours
+            await next_one.aclose()
+        one.simulator.release_events()
+        assert one.everything() == before
