@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from mcp_proton.bridge.backend import BridgeBackend
+    from mcp_proton.bridge.sync import Sightings
     from mcp_proton.bridge.trials import Trials
     from mcp_proton.domain.findings import KnownFindings
     from mcp_proton.domain.limits import Switches
@@ -261,6 +262,7 @@ async def _opened(found: Settings, vault: SecretProvider) -> AsyncIterator[Runni
     from mcp_proton.services.service import MailService
     from mcp_proton.services.world import Settings as ServiceSettings
     from mcp_proton.services.world import World
+    from mcp_proton.services.wrappers import RetryReads
     from mcp_proton.storage.artifacts import FileArtifacts
     from mcp_proton.storage.channels import SqlChannels
     from mcp_proton.storage.database import Database
@@ -270,6 +272,7 @@ async def _opened(found: Settings, vault: SecretProvider) -> AsyncIterator[Runni
     from mcp_proton.storage.leases import SqlLeases
     from mcp_proton.storage.policyfile import PolicyInForce
     from mcp_proton.storage.runners import Runner
+    from mcp_proton.storage.sightings import FileSightings
     from mcp_proton.storage.switches import SqlSwitches
 
     clock, kept = SystemClock(), found.config.storage
@@ -280,7 +283,14 @@ async def _opened(found: Settings, vault: SecretProvider) -> AsyncIterator[Runni
     journal = SqlJournal(database, clock, timedelta(days=kept.payload_days), runner)
     dates = FileDateIndexes(found.folders.state / "dates", enabled=kept.date_index)
     known = findings(found)
-    accounts = Accounts(found.config, lambda name, account: _served(name, account, vault, dates, known))
+    sightings = FileSightings(found.folders.state / "sync")
+
+    def served(name: str, account: Account) -> MailBackend:
+        return RetryReads(
+            backend(name, account, lambda: vault.secret(name), dates=dates, known=known, sightings=sightings)
+        )
+
+    accounts = Accounts(found.config, served)
     artifacts = FileArtifacts(
         found.folders.artifacts,
         clock,
@@ -359,6 +369,7 @@ def backend(
     dates: DateIndexStore | None = None,
     timing: Timing | None = None,
     known: KnownFindings | None = None,
+    sightings: Sightings | None = None,
 ) -> ImapBackend:
     """Return the backend of an account as config.toml describes it. Opens nothing by itself."""
     from mcp_proton.imap.backend import ImapBackend
@@ -366,7 +377,7 @@ def backend(
 
     more: More = {"identity": _IDENTITY, "dates": dates, "timing": timing}
     if account.kind is Kind.BRIDGE:
-        return _bridge(name, account, password, known, guarded=account.guarded_trash, **more)
+        return _bridge(name, account, password, known, guarded=account.guarded_trash, sightings=sightings, **more)
     return ImapBackend(name, endpoint(account), Credentials(account.username, password), **more)
 
 
@@ -377,6 +388,7 @@ def _bridge(
     known: KnownFindings | None,
     *,
     guarded: bool = False,
+    sightings: Sightings | None = None,
     **more: Unpack[More],
 ) -> BridgeBackend:
     from mcp_proton.bridge.backend import BridgeBackend
@@ -384,7 +396,9 @@ def _bridge(
 
     login = Credentials(account.username, password)
     more.setdefault("identity", _IDENTITY)
-    return BridgeBackend(name, endpoint(account), login, guarded_trash=guarded, findings=known, **more)
+    return BridgeBackend(
+        name, endpoint(account), login, guarded_trash=guarded, findings=known, sightings=sightings, **more
+    )
 
 
 def findings(found: Settings) -> FileFindings:
@@ -392,14 +406,6 @@ def findings(found: Settings) -> FileFindings:
     from mcp_proton.storage.findings import FileFindings
 
     return FileFindings(found.folders.state / "findings")
-
-
-def _served(
-    name: str, account: Account, vault: SecretProvider, dates: DateIndexStore, known: KnownFindings
-) -> MailBackend:
-    from mcp_proton.services.wrappers import RetryReads
-
-    return RetryReads(backend(name, account, lambda: vault.secret(name), dates=dates, known=known))
 
 
 def _demo_config(simulator: Simulator) -> Config:

@@ -25,6 +25,7 @@ from tests.servers.mail import Mail as ServerMail
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
+    from mcp_proton.bridge.sync import Sightings
     from mcp_proton.domain.findings import KnownFindings
     from mcp_proton.domain.mail import Envelope, Mailbox
     from mcp_proton.domain.ports import MailBackend
@@ -210,6 +211,7 @@ def bridge_backend(
     guarded: bool = False,
     sessions: Habits | None = None,
     findings: KnownFindings | None = None,
+    sightings: Sightings | None = None,
 ) -> BridgeBackend:
     """A backend that trusts the simulator's certificate."""
 
@@ -220,7 +222,15 @@ def bridge_backend(
     endpoint = Endpoint(simulator.host, simulator.imap_port, TlsMode.STARTTLS, pin)
     credentials = Credentials(simulator.username, secret)
     sessions = sessions or ATTENTIVE
-    return BridgeBackend("me", endpoint, credentials, sessions=sessions, guarded_trash=guarded, findings=findings)
+    return BridgeBackend(
+        "me",
+        endpoint,
+        credentials,
+        sessions=sessions,
+        guarded_trash=guarded,
+        findings=findings,
+        sightings=sightings,
+    )
 
 
 def unknowing(simulator: Simulator) -> ImapBackend:

@@ -118,7 +118,8 @@ def _version(name: str, one: Account, found: Trial) -> Check:
 def _sync(name: str, health: Health) -> Check:
     title = f"{name}: sync"
     if health.syncing:
-        return Check(title, State.NOTE, "Bridge still takes in the mailbox", "until it is done, older mail is missing")
+        why = health.why or "Bridge still takes in the mailbox"
+        return Check(title, State.NOTE, why, "until that is over mail may be missing, and deleting and bulk wait")
     return ok(title, "nothing is being taken in" if health.syncing is False else "no sign of one going on")
 
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import time
+from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mcp_proton.bridge import evidence, filing, proof, roles, sending
@@ -13,9 +16,10 @@ from mcp_proton.bridge.mailbox_changes import MailboxChanges
 from mcp_proton.bridge.occurrences import SHOWING, Occurrences
 from mcp_proton.bridge.reattaching import Reattaching
 from mcp_proton.bridge.sync import Look, SyncWatch
-from mcp_proton.domain.errors import Unsupported
+from mcp_proton.domain.errors import MailError, NotSynced, Unsupported
 from mcp_proton.domain.findings import NoFindings
 from mcp_proton.domain.mail import Role
+from mcp_proton.domain.outcome import Ending
 from mcp_proton.domain.ports import Health, Standing
 from mcp_proton.imap import commands, health
 from mcp_proton.imap.backend import ImapBackend
@@ -31,17 +35,22 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from mcp_proton.bridge.evidence import Version
+    from mcp_proton.bridge.sync import Sightings
     from mcp_proton.domain.consequences import EffectTable
     from mcp_proton.domain.findings import Finding, KnownFindings
     from mcp_proton.domain.handles import Handle
     from mcp_proton.domain.mail import Mailbox
     from mcp_proton.domain.outcome import Fate
-    from mcp_proton.domain.ports import FlagChange, Home
+    from mcp_proton.domain.ports import Coverage, FlagChange, Found, Home, Page
+    from mcp_proton.domain.query import Query
     from mcp_proton.imap.backend import Settings
     from mcp_proton.imap.endpoint import Credentials, Endpoint
     from mcp_proton.imap.responses import ListEntry
 
 
+_RECOVERED = b"Recovered Messages"
+_CALM, _RESTLESS = 60.0, 2.0
+"""seconds after which a look is old, for reads"""
 ADVICE: Mapping[str, str] = {
     **health.ADVICE,
     "connection_refused": "ask the owner to start Proton Mail Bridge, and to look whether it has a network: it closes its "
@@ -66,7 +75,6 @@ class BridgeBackend(ImapBackend):
     step = None
     _marks = MARKS
     advice = ADVICE
-    _watch: SyncWatch | None = None
 
     def __init__(
         self,
@@ -76,11 +84,14 @@ class BridgeBackend(ImapBackend):
         *,
         guarded_trash: bool = False,
         findings: KnownFindings | None = None,
+        sightings: Sightings | None = None,
         **settings: Unpack[Settings],
     ) -> None:
         super().__init__(name, endpoint, credentials, **settings)
         self._writer = asyncio.Lock()
         self._findings: KnownFindings = findings or NoFindings()
+        self._watch = SyncWatch(self._look, asyncio.sleep, account=name, sightings=sightings)
+        self._glancing: asyncio.Task[None] | None = None
         self._judged: tuple[object, EffectTable] | None = None
         known = self._occurrences = Occurrences(self._pool, self._known)
         moving = filing.Filing(self._pool, self._mailbox_of, self._homes, known, guarded=guarded_trash)
@@ -138,7 +149,9 @@ class BridgeBackend(ImapBackend):
     async def destroy(self, handles: Sequence[Handle]) -> Sequence[Fate]:
         """In Trash and, for drafts, in Drafts; spam by way of Trash."""
         async with self._writer:
-            return await self._destroying.destroy(handles)
+            fates = await self._destroying.destroy(handles)
+        self._watch.removed(sum(fate.ending is not Ending.FAILED for fate in fates))
+        return fates
 
     async def prove(self, fates: Sequence[Fate], to: Mailbox | Home | None, age: float) -> Sequence[Fate]:
         """Looks; and takes off the star that guarded what has arrived in Trash."""
@@ -208,8 +221,7 @@ class BridgeBackend(ImapBackend):
     async def _well(self) -> Health:
         version = self.version
         families = evidence.standings(version, self._found())
-        if self._watch is None:
-            self._watch = SyncWatch(self._look, asyncio.sleep)
+        why = await self._watch.unsettled()
         return Health(
             connected=True,
             server="Proton Mail Bridge" if version else "a server that does not say it is Proton Mail Bridge",
@@ -217,17 +229,62 @@ class BridgeBackend(ImapBackend):
             # Combined and split mode look alike over IMAP: either shows one tree.
             mode=None,
             capabilities=tuple(sorted(self._capabilities() or ())),
-            syncing=await self._watch.syncing(),
+            syncing=True if why else None,
+            code=NotSynced.code if why else None,
+            why=why,
+            next=NotSynced.advice if why else None,
             unproved=tuple(name for name, one in families.items() if one is Standing.UNVERIFIED),
             disproved=tuple(name for name, one in families.items() if one is Standing.UNAVAILABLE),
         )
 
-    async def _look(self) -> Look:
+    # --- whether it is to be relied upon ---------------------------------------------------------------------------
+
+    async def search(self, scope: Sequence[Mailbox], query: Query, page: Page) -> Found:
+        """Matching envelopes by date; while Bridge's own view is not settled, the coverage says so."""
+        found = await super().search(scope, query, page)
+        if not self._watch.looked:  # the first answer of a run says already what happened since the one before
+            await self._glance()
+        why = await self.unsettled(look=False)
+        return found if why is None else replace(found, coverage=_unsettled(found.coverage, why))
+
+    async def unsettled(self, *, look: bool = True) -> str | None:
+        """From counts, UIDVALIDITY and Recovered Messages. Without `look` the next look is taken behind."""
+        if look:
+            return await self._watch.unsettled()
+        old = _RESTLESS if self._watch.unrest else _CALM
+        if self._watch.age(time.time()) > old and (self._glancing is None or self._glancing.done()):
+            self._glancing = asyncio.get_running_loop().create_task(self._glance())
+        return self._watch.why
+
+    async def aclose(self) -> None:
+        """Stop what runs behind, close every connection."""
+        if self._glancing is not None:
+            self._glancing.cancel()
+            await asyncio.gather(self._glancing, return_exceptions=True)
+        await super().aclose()
+
+    async def _glance(self) -> None:
+        with suppress(MailError):
+            await self._watch.glance()
+
+    async def _look(self) -> Look | None:
         boxes = await self._list.mailboxes(self._pool(), counts=False, fresh=False)
         largest = next((box for box in boxes if box.role is Role.ALL), None)
         name = b"INBOX" if largest is None else wire_name(largest)
+        told = await self._counted(name, ("MESSAGES", "UIDNEXT", "UIDVALIDITY"))
+        if "MESSAGES" not in told:
+            return None
+        recovered = (await self._counted(_RECOVERED, ("MESSAGES",))).get("MESSAGES", 0)
+        uidnext, uidvalidity = told.get("UIDNEXT", 0), told.get("UIDVALIDITY", 0)
+        return Look(time.time(), told["MESSAGES"], uidnext, uidvalidity, recovered)
+
+    async def _counted(self, name: bytes, items: tuple[str, ...]) -> Mapping[str, int]:
         try:
-            told = (await self._pool().run(commands.StatusOf(name, ("MESSAGES", "UIDNEXT")))).items
+            return (await self._pool().run(commands.StatusOf(name, items))).items
         except Rejected:
-            told = {}
-        return Look(asyncio.get_running_loop().time(), told.get("MESSAGES", 0), told.get("UIDNEXT", 0))
+            return {}
+
+
+def _unsettled(coverage: Coverage, why: str) -> Coverage:
+    told = f"{why}, so mail may be missing" + (f"; {coverage.why}" if coverage.why else "")
+    return replace(coverage, complete=False, why=told, code=NotSynced.code)

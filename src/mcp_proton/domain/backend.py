@@ -71,7 +71,8 @@ class Coverage:
     """How far an answer can be relied upon (N-3).
 
     `complete`: nothing that matches was left out up to and including the last row (or at all, without continuation).
-    `order` says in words how rows are sorted. `by_server` and `by_us` name the criteria each side decided.
+    `order` says in words how rows are sorted. `by_server` and `by_us` name the criteria each side decided. `code` is
+    `not_synced` while the server's own view is not settled.
     """
 
     complete: bool
@@ -80,6 +81,7 @@ class Coverage:
     why: str | None = None
     by_server: tuple[str, ...] = ()
     by_us: tuple[str, ...] = ()
+    code: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +131,13 @@ class MailBackend(Protocol):
 
     async def health(self) -> Health:
         """Look whether the account works. Never raises: trouble is in the answer."""
+        ...
+
+    async def unsettled(self, *, look: bool = True) -> str | None:
+        """Say why the server's own view is not to be relied upon for now (N-9); None where there is no sign of that.
+
+        It may take a second or two; without `look` it is what was seen last, at once.
+        """
         ...
 
     async def mailboxes(self, *, counts: bool = False, fresh: bool = False) -> Sequence[Mailbox]:

@@ -8,12 +8,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mcp_proton.domain.caller import owner
-from mcp_proton.domain.errors import MailError
+from mcp_proton.domain.errors import Conflict, MailError
 from mcp_proton.domain.operation import Operation, Request
 from mcp_proton.domain.outcome import Ending, Fate, Proof, Record, Status
 from mcp_proton.domain.ports import HOME
@@ -134,10 +134,10 @@ class Proving:
         if now.status is not Status.PARTIALLY_SUCCEEDED or now.counts.get(Ending.UNCERTAIN):
             return
         done = now.counts.get(Ending.DONE, 0) + now.counts.get(Ending.SKIPPED, 0)
-        if done == now.total:
-            await self._world.journal.advance(record.id, Status.PARTIALLY_SUCCEEDED, Status.SUCCEEDED)
-        elif done == 0:
-            await self._world.journal.advance(record.id, Status.PARTIALLY_SUCCEEDED, Status.FAILED)
+        after = Status.SUCCEEDED if done == now.total else Status.FAILED if done == 0 else None
+        if after is not None:
+            with suppress(Conflict):  # somebody else looked at the same time, and saw the same
+                await self._world.journal.advance(record.id, Status.PARTIALLY_SUCCEEDED, after)
 
 
 def _is_orphan(fate: Fate) -> bool:

@@ -147,6 +147,19 @@ class Bridge(ABC):
             one.begin_sync()
             one.finish_sync()
 
+    def wipe(self, user: BridgeUser | None = None) -> None:
+        """Bridge's local data is lost: sessions end, and everything has to come again, by `sync_some`."""
+        for one in self.users if user is None else [user]:
+            self.close_sessions(one)
+            one.begin_sync()
+
+    def lose(self, count: int) -> None:
+        """So many messages are missing from what Bridge shows, though the account has them; no event tells of it."""
+        for user in self.users:
+            for tree in user.trees.values():
+                for message in list(tree.view.messages.values())[:count]:
+                    tree.view.forget(message)
+
     def rebuild_uidvalidity(self) -> None:
         """Give every mailbox a new UIDVALIDITY and new UIDs under the sessions' feet."""
         self.resync()
