@@ -28,6 +28,8 @@ from tests.servers.mail import Mail as ServerMail
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
+    from mcp_proton.bridge.sync import Sightings
+    from mcp_proton.domain.findings import KnownFindings
     from mcp_proton.domain.mail import Envelope, Mailbox
     from mcp_proton.domain.ports import MailBackend
     from tests.servers.account import Account
@@ -206,7 +208,13 @@ CERTIFICATE = make_certificate()
 
 
 def bridge_backend(
-    simulator: Simulator, *, password: str | None = None, guarded: bool = False, sessions: Habits | None = None
+    simulator: Simulator,
+    *,
+    password: str | None = None,
+    guarded: bool = False,
+    sessions: Habits | None = None,
+    findings: KnownFindings | None = None,
+    sightings: Sightings | None = None,
 ) -> BridgeBackend:
     """A backend that trusts the simulator's certificate."""
 
@@ -216,7 +224,16 @@ def bridge_backend(
     pin = Pin.of(ssl.PEM_cert_to_DER_cert(simulator.certificate_pem))
     endpoint = Endpoint(simulator.host, simulator.imap_port, TlsMode.STARTTLS, pin)
     credentials = Credentials(simulator.username, secret)
-    return BridgeBackend("me", endpoint, credentials, sessions=sessions or ATTENTIVE, guarded_trash=guarded)
+    sessions = sessions or ATTENTIVE
+    return BridgeBackend(
+        "me",
+        endpoint,
+        credentials,
+        sessions=sessions,
+        guarded_trash=guarded,
+        findings=findings,
+        sightings=sightings,
+    )
 
 
 def unknowing(simulator: Simulator) -> ImapBackend:

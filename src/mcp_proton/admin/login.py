@@ -56,6 +56,7 @@ async def prove(
         username=username,
         secret=place,
         certificate=str(pin) if pin else None,
+        guarded_trash=before is not None and before.guarded_trash and before.kind is server.kind,
     )
     offered, stored = await _offered(name, place, wanted, server)
     told = await _try(name, account, server, offered)

@@ -114,7 +114,10 @@ class Table(BaseModel):
 
 
 class Account(Table):
-    """`[accounts.NAME]`: one login."""
+    """`[accounts.NAME]`: one login.
+
+    `guarded_trash`: on Bridge, a star holds what is moved to Trash until it was seen there.
+    """
 
     kind: Annotated[Kind, BeforeValidator(_kind)]
     host: Host = "127.0.0.1"
@@ -124,11 +127,14 @@ class Account(Table):
     username: Text
     secret: Annotated[str, AfterValidator(_secret)]
     certificate: Annotated[str, AfterValidator(_certificate)] | None = None
+    guarded_trash: StrictBool = False
 
     @model_validator(mode="after")
     def _whole(self) -> Self:
         if self.kind is Kind.BRIDGE and self.certificate is None:
             raise ValueError("needs `certificate`: Bridge signs its own; `mcp-proton setup` shows and stores it")
+        if self.guarded_trash and self.kind is not Kind.BRIDGE:
+            raise ValueError("guarded_trash is for kind bridge: any other server moves a message to Trash in one step")
         if self.security is Security.PLAIN and self.host not in ("127.0.0.1", "::1"):
             raise ValueError("security plain is possible only with host 127.0.0.1 or ::1")
         return self
