@@ -36,11 +36,11 @@ if TYPE_CHECKING:
     from mcp_proton.domain.findings import KnownFindings
     from mcp_proton.domain.limits import Switches
     from mcp_proton.domain.ports import MailBackend, SecretProvider
-    from mcp_proton.imap.backend import ImapBackend
     from mcp_proton.imap.backend import Settings as More
     from mcp_proton.imap.endpoint import Endpoint, TlsMode
     from mcp_proton.imap.indexing import DateIndexStore
     from mcp_proton.imap.limits import Timing
+    from mcp_proton.jmap.backend import JmapBackend
     from mcp_proton.services.service import MailService
     from mcp_proton.simulator import Simulator
     from mcp_proton.storage.artifacts import FileArtifacts
@@ -370,15 +370,26 @@ def backend(
     timing: Timing | None = None,
     known: KnownFindings | None = None,
     sightings: Sightings | None = None,
-) -> ImapBackend:
+) -> MailBackend:
     """Return the backend of an account as config.toml describes it. Opens nothing by itself."""
     from mcp_proton.imap.backend import ImapBackend
     from mcp_proton.imap.endpoint import Credentials
 
+    if account.kind is Kind.JMAP:
+        return _jmap(name, account, password)
     more: More = {"identity": _IDENTITY, "dates": dates, "timing": timing}
     if account.kind is Kind.BRIDGE:
         return _bridge(name, account, password, known, guarded=account.guarded_trash, sightings=sightings, **more)
     return ImapBackend(name, endpoint(account), Credentials(account.username, password), **more)
+
+
+def _jmap(name: str, account: Account, password: Callable[[], Awaitable[str]]) -> JmapBackend:
+    from mcp_proton.jmap.backend import JmapBackend
+    from mcp_proton.jmap.endpoint import Auth, Credentials, Endpoint
+
+    place = Endpoint(account.url or "", tuple(account.origins or ()))
+    login = Credentials(account.username, password, account.auth or Auth.BASIC)
+    return JmapBackend(name, place, login, labels=account.labels)
 
 
 def _bridge(

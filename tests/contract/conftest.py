@@ -21,6 +21,8 @@ if TYPE_CHECKING:
         pytest.param("dovecot", marks=pytest.mark.server),
         pytest.param("cyrus", marks=pytest.mark.server),
         pytest.param("cyrus_jmap", marks=pytest.mark.server),
+        "scripted_jmap",
+        "scripted_jmap_of_small_limits",
     ]
 )
 async def world(request: pytest.FixtureRequest) -> AsyncIterator[World]:
@@ -30,6 +32,10 @@ async def world(request: pytest.FixtureRequest) -> AsyncIterator[World]:
             opened = worlds.memory()
         case "simulator":
             opened = worlds.bridge()
+        case "scripted_jmap":
+            opened = worlds.scripted_jmap()
+        case "scripted_jmap_of_small_limits":
+            opened = worlds.scripted_jmap(worlds.SMALL)
         case "cyrus_jmap":
             opened = worlds.jmap(request.getfixturevalue("cyrus"))
         case name:
@@ -46,6 +52,8 @@ async def world(request: pytest.FixtureRequest) -> AsyncIterator[World]:
         pytest.param("dovecot", marks=pytest.mark.server),
         pytest.param("cyrus", marks=pytest.mark.server),
         pytest.param("cyrus_jmap", marks=pytest.mark.server),
+        "scripted_jmap",
+        "scripted_jmap_of_small_limits",
     ]
 )
 async def changing(request: pytest.FixtureRequest) -> AsyncIterator[World]:
@@ -57,6 +65,10 @@ async def changing(request: pytest.FixtureRequest) -> AsyncIterator[World]:
             opened = worlds.bridge(model="real")
         case "simulator_of_the_fake":
             opened = worlds.bridge(model="fake")
+        case "scripted_jmap":
+            opened = worlds.scripted_jmap()
+        case "scripted_jmap_of_small_limits":
+            opened = worlds.scripted_jmap(worlds.SMALL)
         case "cyrus_jmap":
             opened = worlds.jmap(request.getfixturevalue("cyrus"))
         case name:

@@ -23,6 +23,9 @@ from mcp_proton.jmap.endpoint import Credentials as JmapCredentials
 from mcp_proton.jmap.endpoint import Endpoint as JmapEndpoint
 from mcp_proton.simulator import GivenLabel, GivenMessage, GivenUser, Simulator, make_certificate
 from mcp_proton.testing import MemoryAccount
+from tests.servers.jmap import JmapServer
+from tests.servers.jmap.methods import Limits as JmapLimits
+from tests.servers.jmap.server import PASSWORD, USER
 from tests.servers.mail import Mail as ServerMail
 
 if TYPE_CHECKING:
@@ -314,6 +317,62 @@ async def jmap(account: Account) -> AsyncIterator[World]:
         yield Jmap(account, backend)
     finally:
         await backend.aclose()
+
+
+class ScriptedJmap:
+    """`JmapBackend` on the scripted server."""
+
+    folder = "Work"
+    label: str | None = "Labels/Blue"
+    copies = True
+
+    def __init__(self, server: JmapServer, backend: JmapBackend) -> None:
+        self.server = server
+        self.backend: MailBackend = backend
+        store = server.store
+        store.folder(self.folder)
+        store.folder("Blue", store.folder("Labels").id)
+
+    async def put(self, *mails: Mail) -> None:
+        for mail in mails:
+            self._deliver(mail, self.server.store.by_role("inbox").id)
+
+    def _deliver(self, mail: Mail, mailbox: str) -> None:
+        keywords = frozenset(f"${flag}" for flag in mail.flags)
+        self.server.store.add(mail.raw, mailbox, received=mail.received, keywords=keywords)
+
+    async def put_into_folder(self, mail: Mail) -> None:
+        self._deliver(mail, self.server.store.by_name(self.folder).id)
+
+    async def rebuild_folder(self, mail: Mail) -> None:
+        store = self.server.store
+        old = store.folders.pop(store.by_name(self.folder).id)
+        for email_id in [one.id for one in store.emails.values() if old.id in one.mailboxes]:
+            del store.emails[email_id]
+        store.folder(self.folder)
+        await self.put_into_folder(mail)
+
+    async def empty_inbox(self) -> None:
+        self.server.store.emails.clear()
+        self.server.store.touched()
+
+    async def settle(self) -> None:
+        """Everything is known at once."""
+
+
+SMALL = JmapLimits(get=7, set=5, calls=4, requests=1, query=6)
+"""limits that every request meets"""
+
+
+@asynccontextmanager
+async def scripted_jmap(limits: JmapLimits | None = None) -> AsyncIterator[ScriptedJmap]:
+    """A server that refuses what is beyond its limits."""
+    async with JmapServer(limits=limits) as server:
+        backend = jmap_backend(server.url, USER, PASSWORD)
+        try:
+            yield ScriptedJmap(server, backend)
+        finally:
+            await backend.aclose()
 
 
 async def box(world: World, role: Role = Role.INBOX) -> Mailbox:

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
     from mcp_proton.config.tables import Account, Security
     from mcp_proton.domain.findings import KnownFindings
-    from mcp_proton.domain.ports import Health
-    from mcp_proton.imap.backend import ImapBackend
+    from mcp_proton.domain.ports import Health, MailBackend
 
 _PATIENCE = Timing(connect=10.0, greeting=15.0)
 """shorter than in service: somebody sits and waits, and a server that is well greets at once"""
@@ -60,7 +59,7 @@ async def certificate(host: str, port: int, security: Security) -> Pin:
     return Pin.of(await opening.fetch_certificate(Endpoint(host, port, bootstrap.tls_mode(security)), _PATIENCE))
 
 
-async def _mailboxes(backend: ImapBackend) -> int:
+async def _mailboxes(backend: MailBackend) -> int:
     try:
         return len(await backend.mailboxes())
     except MailError:

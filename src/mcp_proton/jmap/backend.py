@@ -86,6 +86,10 @@ class JmapBackend:
         words = tuple(sorted(printable(word.encode("utf-8", "replace")) for word in session.capabilities))
         return Health(connected=True, server="JMAP", capabilities=words[:50], syncing=False)
 
+    async def unsettled(self, *, look: bool = True) -> str | None:
+        """Never: the server's view is the account."""
+        return None
+
     async def mailboxes(self, *, counts: bool = False, fresh: bool = False) -> Sequence[Mailbox]:
         """All mailboxes, parents first."""
         return await self._mailboxes.all(counts=counts, fresh=fresh)

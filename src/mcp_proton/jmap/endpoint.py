@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urljoin, urlsplit
 
 from mcp_proton.domain.errors import Invalid
-from mcp_proton.jmap.errors import ProtocolViolation
+from mcp_proton.imap.errors import ProtocolViolation
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
