@@ -133,12 +133,11 @@ class Searches:
             raise totals
         walk.totals = _totals(totals)
         _check_scope(walk)
-        for answer in (found, got):
-            if isinstance(answer, MethodFailed):
-                raise answer
-        assert not isinstance(found, MethodFailed)
-        assert not isinstance(got, MethodFailed)
+        if isinstance(found, MethodFailed):
+            raise found
         window = windows.read(found, size)
+        if isinstance(got, MethodFailed):
+            raise got
         return window, _in_order(window, got)
 
 

@@ -43,7 +43,7 @@ class JmapServer:
         self.called: list[list[str]] = []
         """the methods of each API request"""
         self.under_way = self.most_under_way = 0
-        self._writers: set[asyncio.StreamWriter] = set()
+        self._serving: dict[asyncio.Task[Any], asyncio.StreamWriter] = {}
 
     async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
@@ -52,14 +52,18 @@ class JmapServer:
 
     async def __aexit__(self, *_: object) -> None:
         self._server.close()
-        for writer in list(self._writers):
+        serving = dict(self._serving)
+        for writer in serving.values():
             writer.close()
+        await asyncio.gather(*serving, return_exceptions=True)
         await self._server.wait_closed()
 
     # --- HTTP ---------------------------------------------------------------------------------------------------------
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._writers.add(writer)
+        me = asyncio.current_task()
+        assert me is not None
+        self._serving[me] = writer
         with suppress(ConnectionError, asyncio.IncompleteReadError):
             while True:
                 head = (await reader.readuntil(b"\r\n\r\n")).decode()
@@ -79,7 +83,7 @@ class JmapServer:
                 ]
                 writer.write(("\r\n".join(lines) + "\r\n\r\n").encode() + octets)
                 await writer.drain()
-        self._writers.discard(writer)
+        self._serving.pop(me)
         writer.close()
 
     async def _answer(
@@ -154,8 +158,8 @@ class JmapServer:
             return None
         told: list[list[Any]] = []
         for name, arguments, call_id in calls:
-            self.meanwhile(name)
             try:
+                self.meanwhile(name)
                 answer = self.methods.call(name, _resolved(arguments, told))
                 told.append([name, self.lie(name, answer), call_id])
             except Refusal as refusal:
@@ -176,5 +180,8 @@ def _resolved(arguments: dict[str, Any], told: list[list[Any]]) -> dict[str, Any
         source = next((one[1] for one in told if one[2] == value["resultOf"] and one[0] == value["name"]), None)
         if source is None:
             raise Refusal("invalidResultReference")
-        found[key[1:]] = source[value["path"].lstrip("/")]
+        path = value["path"].lstrip("/")
+        if path not in source:
+            raise Refusal("invalidResultReference")
+        found[key[1:]] = source[path]
     return found
