@@ -84,7 +84,7 @@ class MemoryAccount:
         removing = [(Role.FOLDER, Effect.DELETE_FOLDER), (Role.LABEL, Effect.DELETE_LABEL)]
         rows = [consequence(*row) for row in CONSEQUENCES]
         rows += [
-            Consequence("remove", role, None, frozenset({effect}), "deleted", Evidence.STANDARD)
+            Consequence("remove", role, None, frozenset({effect}), "deleted", (Evidence.STANDARD,))
             for role, effect in removing
         ]
         return EffectTable(rows)

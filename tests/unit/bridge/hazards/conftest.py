@@ -36,9 +36,15 @@ def guarded() -> bool:
     return False
 
 
+@pytest.fixture
+def sessions() -> Habits:
+    """How our backend keeps its sessions: as it does by default."""
+    return Habits()
+
+
 @pytest.fixture(params=["simulator", ENGINE])
 async def scene(
-    request: pytest.FixtureRequest, model: Model, guarded: bool, monkeypatch: pytest.MonkeyPatch
+    request: pytest.FixtureRequest, model: Model, guarded: bool, sessions: Habits, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[Scene]:
     opened: AbstractAsyncContextManager[AnyBridge] = (
         bridges.simulated(model, LABELS)
@@ -46,7 +52,7 @@ async def scene(
         else bridges.on_engine(request.getfixturevalue("gluon_server"), model, LABELS, relayed=True)
     )
     async with opened as bridge:
-        async with aclosing(worlds.bridge_backend(bridge.door, guarded=guarded, sessions=Habits())) as backend:
+        async with aclosing(worlds.bridge_backend(bridge.door, guarded=guarded, sessions=sessions)) as backend:
             made = Scene(bridge, backend)
             made.spy(monkeypatch)
             yield made
