@@ -32,7 +32,7 @@ def missing() -> list[str]:
 
 def left_out(lacks: list[str]) -> str:
     """What to say where it can't be built."""
-    return f"Proton's engine is left out of the tests: this machine lacks {' and '.join(lacks)}."
+    return f"Proton's engine is left out: this machine lacks {' and '.join(lacks)}."
 
 
 def program() -> Path:

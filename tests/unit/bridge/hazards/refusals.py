@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from mcp_proton.domain.consequences import Consequence
+    from mcp_proton.domain.mail import Mailbox
     from tests.unit.bridge.hazards.scene import Scene
 
 _NUMBERS = count(1)
@@ -77,7 +78,7 @@ async def naively(placed: Placed, *commands: str) -> str:
 async def move(scene: Scene, row: Consequence) -> None:
     """A naive move does not bring the message there, or costs it something."""
     placed, handle = await given(scene, row)
-    target = await scene.box(TARGETS[row.target]) if row.target not in _HIDDEN else await _shown(scene, row.target)
+    target = await _target(scene, row)
     await _ours(scene, placed, scene.backend.move([handle], target))
     before = placed.truth()
     answer = await naively(placed, f'UID MOVE {{n}} "{target.path}"')
@@ -88,17 +89,15 @@ async def move(scene: Scene, row: Consequence) -> None:
     placed.leave()
 
 
-_HIDDEN = {Role.SCHEDULED, Role.RECOVERED}
-
-
-async def _shown(scene: Scene, role: Role | None) -> Any:
-    """The mailbox of a role that is listed only when it holds something."""
-    if role is Role.SCHEDULED:
+async def _target(scene: Scene, row: Consequence) -> Mailbox:
+    """The mailbox of the row's destination; two are listed only when they hold something."""
+    assert row.target is not None
+    if row.target is Role.RECOVERED:
+        await recovered(scene)
+    if row.target is Role.SCHEDULED:
         put(scene, Role.SCHEDULED)
         await scene.backend.mailboxes(fresh=True)
-    else:
-        await recovered(scene)
-    return await scene.box(TARGETS[role or Role.INBOX])
+    return await scene.box(TARGETS[row.target])
 
 
 async def copy(scene: Scene, row: Consequence) -> None:
@@ -116,7 +115,7 @@ async def reattach(scene: Scene, row: Consequence) -> None:
     scene.events()
     placed = Placed(scene, key, "All Mail")
     handle = await placed.handle()
-    target = await scene.box(TARGETS[row.target]) if row.target not in _HIDDEN else await _shown(scene, row.target)
+    target = await _target(scene, row)
     await _ours(scene, placed, scene.backend.reattach([handle], target))
     await naively(placed, f'UID COPY {{n}} "{target.path}"')
     scene.events()
@@ -127,7 +126,7 @@ async def reattach(scene: Scene, row: Consequence) -> None:
 async def label(scene: Scene, row: Consequence) -> None:
     """A naive copy adds no label: it moves, stars, or is refused."""
     placed, handle = await given(scene, row)
-    target = await scene.box(TARGETS[row.target]) if row.target not in _HIDDEN else await _shown(scene, row.target)
+    target = await _target(scene, row)
     await _ours(scene, placed, scene.backend.label([handle], target))
     if row.target is Role.LABEL:
         return
