@@ -16,6 +16,7 @@ from mcp_proton.domain.outcome import Record, Status
 
 from .asked import caller_of, rebuilt
 from .call import Call
+from .looking import NOT_DONE
 from .registry import primitive
 from .world import World
 
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 _OPEN = (Status.DELIVERY_UNKNOWN, Status.PARTIALLY_SUCCEEDED)
-NOT_DONE = "not_done"
 
 
 class Settling:
@@ -63,4 +63,5 @@ class Settling:
         """Whether the server's own view is younger than the act, as far as that can be told."""
         if record.ended is None:
             return False
-        return (self._world.clock.now() - record.ended).total_seconds() >= self._world.settings.prove_after
+        age = (self._world.clock.now() - record.ended).total_seconds()
+        return all(age >= self._world.accounts.backend(account).lag for account in record.accounts)
