@@ -13,7 +13,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 PARTS  := static suite pythons hermes engine $(OTHERS:%=python-%)
 
-.PHONY: demo test check bench docs servers lock clean differential $(PARTS)
+.PHONY: demo test check bench docs servers lock clean differential faults $(PARTS)
 .DELETE_ON_ERROR:
 
 demo: .venv/installed
@@ -90,6 +90,11 @@ SESSIONS := 2000
 FIRST    := 1000
 differential: engine
 	$(BIN)/python -m tests.differential $(SESSIONS) --first $(FIRST)
+
+# The whole fault matrix; `make test` has a representative part of it. ONLY names operations.
+ONLY :=
+faults: .venv/installed
+	$(BIN)/python $(PYTEST) tests/matrix/every_step.py tests/service/test_faults.py -k "$(ONLY)"
 
 lock:
 	$(PYTHON) tools/lock.py $(UPGRADE)

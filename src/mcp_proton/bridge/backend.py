@@ -60,6 +60,7 @@ class BridgeBackend(ImapBackend):
     step = None
     _marks = MARKS
     advice = ADVICE
+    lag = proof.EVENT
     _watch: SyncWatch | None = None
 
     def __init__(
@@ -74,13 +75,14 @@ class BridgeBackend(ImapBackend):
         super().__init__(name, endpoint, credentials, **settings)
         self._writer = asyncio.Lock()
         known = Occurrences(self._pool, self._known)
-        moving = filing.Filing(self._pool, self._mailbox_of, self._homes, known, guarded=guarded_trash)
         self._flagging = Flagging(self._pool, self._mailbox_of, page=sending.PAGE)
+        unstar = self._flagging.set_flags
+        moving = filing.Filing(self._pool, self._mailbox_of, self._homes, known, unstar, guarded=guarded_trash)
         self._moving = moving
         self._labelling = Labelling(self._pool, self._mailbox_of, self._homes, known)
         self._reattaching = Reattaching(self._pool, self._mailbox_of, self._homes, known)
         self._destroying = Destroying(self._pool, self._mailbox_of, self._homes, known, moving)
-        self._proof = proof.Proving(self._pool, self._mailbox_of, known, self._flagging.set_flags)
+        self._proof = proof.Proving(self._pool, self._mailbox_of, known, unstar, guarded=guarded_trash)
         self._changes = MailboxChanges(self._pool, self._listed)
 
     # --- changing: one writer at a time, since two that do the same MOVE lose the message --------------------------

@@ -9,13 +9,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from mcp_proton.bridge.guarding import OWED
+from mcp_proton.bridge.guarding import OWED, UNSTAR, is_owing, noted, without_note
 from mcp_proton.bridge.looking import MARKS
 from mcp_proton.bridge.occurrences import HOMES, Occurrence, Occurrences
 from mcp_proton.domain.errors import NotFound, Stale
-from mcp_proton.domain.mail import Role
+from mcp_proton.domain.mail import Flag, Role
 from mcp_proton.domain.outcome import Ending, Fate, Proof
-from mcp_proton.domain.ports import FlagChange, Home
+from mcp_proton.domain.ports import Home
+from mcp_proton.imap import flags
 from mcp_proton.imap.groups import grouped
 from mcp_proton.imap.mailboxes import wire_name
 from mcp_proton.imap.proving import NOT_DONE, mark_of
@@ -23,10 +24,12 @@ from mcp_proton.imap.proving import NOT_DONE, mark_of
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
+    from mcp_proton.bridge.guarding import Unstar
     from mcp_proton.domain.handles import Handle
     from mcp_proton.domain.mail import Mailbox
     from mcp_proton.imap.marks import Mark
     from mcp_proton.imap.pool import Pool
+    from mcp_proton.imap.rows import FetchRow
 
 EVENT = 45.0
 """seconds after which the next event has come"""
@@ -42,24 +45,31 @@ class Proving:
         pool: Callable[[], Pool],
         resolve: Callable[[Handle], Awaitable[Mailbox]],
         occurrences: Occurrences,
-        unstar: Callable[[Sequence[Handle], FlagChange], Awaitable[Sequence[Fate]]],
+        unstar: Unstar,
+        *,
+        guarded: bool = False,
     ) -> None:
         self._pool, self._resolve, self._occurrences, self._unstar = pool, resolve, occurrences, unstar
+        self._guarded = guarded
 
     async def identify(self, handles: Sequence[Handle]) -> dict[Handle, str]:
         """Size, date and Proton's own id."""
-        return {handle: str(mark) for handle, mark in (await self._marks(handles)).items() if mark is not None}
+        rows = await self._rows(handles)
+        marks = {handle: MARKS.of(row) for handle, row in rows.items()}
+        found = {handle: str(mark) for handle, mark in marks.items() if mark is not None}
+        if not self._guarded:
+            return found
+        return {handle: noted(told, starred=_is_starred(rows[handle])) for handle, told in found.items()}
 
     async def prove(self, fates: Sequence[Fate], to: Mailbox | Home | None, age: float) -> list[Fate]:
         """The fates as they are known now."""
-        unsettled = [fate for fate in fates if _unsettled(fate)]
+        unsettled = {fate.handle: fate for fate in fates if _unsettled(fate)}
         if not unsettled:
             return list(fates)
-        if to is None:
-            proved = await self._removed(unsettled, age)
-        else:
-            proved = await self._placed(unsettled, to, age)
-        proved = await self._paid(proved)
+        plain = [without_note(fate) for fate in unsettled.values()]
+        proved = await self._removed(plain, age) if to is None else await self._placed(plain, to, age)
+        if to is not None and not isinstance(to, Home):
+            proved |= await self._paid({h: fate for h, fate in unsettled.items() if is_owing(fate, to)}, proved)
         return [proved.get(fate.handle, fate) for fate in fates]
 
     # --- what was to go somewhere ----------------------------------------------------------------------------------
@@ -89,14 +99,16 @@ class Proving:
             return _not_done(fate) if is_label else self._missing(fate, age)
         if is_label or _is_meant(place, to):
             return _seen(fate, place.handle)
+        stayed = place.mailbox.tag == fate.handle.tag
+        if stayed and fate.ending is Ending.UNCERTAIN:
+            return _not_done(fate)
         if place.mailbox.role is Role.ALL:
             return replace(fate, proof=Proof.ORPHANED, now=place.handle) if age >= MISMATCH else fate
-        if place.handle == fate.handle or place.mailbox.tag == fate.handle.tag:
+        if stayed:
             return _not_done(fate)
         if fate.ending is Ending.DONE:
             return _seen(fate, place.handle)
-        why = f"it is in {place.mailbox.path} now"
-        return replace(fate, ending=Ending.FAILED, code="moved_meanwhile", why=why, now=place.handle, proof=None)
+        return _moved_meanwhile(fate, place)
 
     def _missing(self, fate: Fate, age: float) -> Fate:
         return replace(fate, proof=Proof.LOST, now=None) if age >= MISMATCH else fate
@@ -128,7 +140,8 @@ class Proving:
         if place.mailbox.role is Role.ALL:
             why = "it left the mailbox but was not deleted: a label or a star holds it, or Proton refused"
             return replace(fate, ending=Ending.FAILED, code="survived", why=why, now=place.handle, proof=Proof.ORPHANED)
-        return replace(_not_done(fate), now=place.handle)
+        stayed = place.mailbox.tag == fate.handle.tag
+        return replace(_not_done(fate), now=place.handle) if stayed else _moved_meanwhile(fate, place)
 
     async def _is_label(self, handle: Handle) -> bool:
         try:
@@ -139,26 +152,46 @@ class Proving:
     # --- parts -------------------------------------------------------------------------------------------------------
 
     async def _marks(self, handles: Sequence[Handle]) -> dict[Handle, Mark | None]:
+        return {handle: MARKS.of(row) for handle, row in (await self._rows(handles)).items()}
+
+    async def _rows(self, handles: Sequence[Handle]) -> dict[Handle, FetchRow]:
         groups, _ = await grouped(handles, self._resolve)
-        found: dict[Handle, Mark | None] = {}
+        found: dict[Handle, FetchRow] = {}
         for group in groups:
             try:
                 async with self._pool().writing(wire_name(group.mailbox), uidvalidity=group.uidvalidity) as box:
-                    marks = await MARKS.read(box, group.uids)
+                    rows = await box.fetch_all(group.uids, MARKS.token.items)
             except (Stale, NotFound):
                 continue
-            found |= {group.handle(uid): mark for uid, mark in marks.items()}
+            found |= {group.handle(row.uid): row for row in rows}
         return found
 
-    async def _paid(self, proved: dict[Handle, Fate]) -> dict[Handle, Fate]:
-        """Take our star off what has arrived, or never left."""
-        owing = {handle: fate for handle, fate in proved.items() if fate.code == OWED and fate.proof is Proof.SEEN}
-        starred = {fate.now: handle for handle, fate in owing.items() if fate.now is not None}
-        if not starred:
-            return proved
-        fates = await self._unstar(list(starred), FlagChange(remove=frozenset({"flagged"})))
-        paid = {starred[fate.handle] for fate in fates if fate.ending is Ending.DONE}
-        return proved | {handle: replace(owing[handle], code=None) for handle in paid}
+    async def _paid(self, owing: Mapping[Handle, Fate], proved: Mapping[Handle, Fate]) -> dict[Handle, Fate]:
+        """Take our star off what has arrived, or never left. What could not be paid, or is not known yet, stays owed."""
+        now = {handle: proved.get(handle, fate) for handle, fate in owing.items()}
+        known = {h: fate for h, fate in now.items() if fate.ending is Ending.FAILED or fate.proof is Proof.SEEN}
+        bearing = {fate.now or handle: handle for handle, fate in known.items()}
+        fates = await self._unstar(list(bearing), UNSTAR) if bearing else ()
+        paid = {bearing[fate.handle] for fate in fates if fate.ending is Ending.DONE}
+        return {
+            handle: _without_debt(known[handle]) if handle in paid else _with_debt(fate, now[handle])
+            for handle, fate in owing.items()
+        }
+
+
+def _without_debt(fate: Fate) -> Fate:
+    return replace(fate, code=None) if fate.ending is Ending.DONE else fate
+
+
+def _with_debt(before: Fate, now: Fate) -> Fate:
+    """What is known now, if it leaves the debt on record; else what was known before."""
+    if now.ending is Ending.DONE:
+        return replace(now, code=OWED)
+    return before if now.ending is Ending.FAILED else replace(now, identity=before.identity)
+
+
+def _is_starred(row: FetchRow) -> bool:
+    return Flag.FLAGGED in flags.ours(row.flags or ())
 
 
 def _found(found: Mapping[Mark, Occurrence], fate: Fate) -> Occurrence | None:
@@ -181,6 +214,11 @@ def _is_meant(place: Occurrence, to: Mailbox | Home) -> bool:
 def _seen(fate: Fate, now: Handle | None) -> Fate:
     code = fate.code if fate.code == OWED else None
     return replace(fate, ending=Ending.DONE, code=code, why=None, now=now, proof=Proof.SEEN)
+
+
+def _moved_meanwhile(fate: Fate, place: Occurrence) -> Fate:
+    why = f"it is in {place.mailbox.path} now"
+    return replace(fate, ending=Ending.FAILED, code="moved_meanwhile", why=why, now=place.handle, proof=None)
 
 
 def _not_done(fate: Fate) -> Fate:

@@ -101,7 +101,7 @@ class Proving:
 
     async def _in_time(self, record: Record) -> None:
         await asyncio.sleep(self._world.settings.prove_after)
-        await self.one(await self._world.journal.read(record.id, owner()))
+        await self._door.settled(await self._world.journal.read(record.id, owner()))
 
     async def _brought_back(self, fate: Fate, record: Record) -> Fate:
         """Put an orphan where its kind belongs: written down before, since it is a change like any other."""

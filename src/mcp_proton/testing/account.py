@@ -47,6 +47,8 @@ from mcp_proton.testing.clock import EPOCH
 class MemoryAccount:
     """A whole mail account in memory. `calls` names every method that was used, so that a test can spy on it."""
 
+    lag = 0.0
+
     def __init__(self, name: str = "memory") -> None:
         self.name = name
         self.calls: list[str] = []
