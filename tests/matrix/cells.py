@@ -18,8 +18,8 @@ from mcp_proton.domain.outcome import Fate, Record
 from tests.matrix.acts import ACTS, BYSTANDERS, TARGETS, UNSUPPORTED, Act, BoxAct
 from tests.matrix.house import Address, House, opened
 from tests.matrix.process import Nursery, Order
-from tests.matrix.relay import Over, Passage, Relay, Step, Trap, When
-from tests.matrix.world import WORLDS, Truth, World, given
+from tests.matrix.world import Opening, Truth, World, given, on_simulator
+from tests.servers.relay import Over, Passage, Relay, Step, Trap, When
 
 FAULTS = (
     "lost",
@@ -95,7 +95,7 @@ def order(act: Act | BoxAct) -> Order:
     return Order(act.operation, act.arguments, act.mailbox, keys, BYSTANDERS)
 
 
-async def play(cell: Cell, nursery: Nursery, template: Path, folder: Path, world: str = "simulator") -> Played:
+async def play(cell: Cell, nursery: Nursery, template: Path, folder: Path, opening: Opening = on_simulator) -> Played:
     """One process asks, is approved, and is hit while it acts; another comes after it and settles what it left."""
     act = ACTS.get(cell.act) or UNSUPPORTED[cell.act]
     folder.mkdir(mode=0o700, exist_ok=True)
@@ -103,7 +103,7 @@ async def play(cell: Cell, nursery: Nursery, template: Path, folder: Path, world
     shutil.copyfile(template, store)
     store.chmod(0o600)
     async with AsyncExitStack() as stack:
-        server = await stack.enter_async_context(WORLDS[world](letters(act)))
+        server = await stack.enter_async_context(opening(letters(act)))
         relay = await stack.enter_async_context(Relay(server.host, server.port))
         silence = SILENCE if cell.fault == "timeout" else 90.0
         guarded = isinstance(act, Act) and act.guarded

@@ -13,8 +13,8 @@ import pytest
 from tests.matrix.acts import ACTS
 from tests.matrix.cells import Cell, play
 from tests.matrix.laws import broken
-from tests.matrix.relay import Step, When
 from tests.matrix.test_matrix import HITS
+from tests.servers.relay import Step, When
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -21,7 +21,7 @@ from tests.matrix.acts import ACTS, CATALOG, ELSEWHERE, UNSUPPORTED
 from tests.matrix.cells import FAULTS, Cell, Played, play
 from tests.matrix.laws import broken
 from tests.matrix.process import Nursery
-from tests.matrix.relay import Step, When
+from tests.servers.relay import Step, When
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,6 +1,6 @@
 """The seam of the fault matrix: an account behind a Bridge, as the matrix needs it.
 
-To let the matrix run on another server, give it a class with the members of `World` and add it to `WORLDS`: where it
+To let the matrix run on another server, give it a class with the members of `World` and an `Opening`: where it
 listens without TLS (or a forwarder before it that takes the TLS off), what another device does, what the account holds
 in truth. Faults of the wire are the relay's and need nothing from a world.
 """
@@ -12,9 +12,11 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
-from mcp_proton.simulator import GivenLabel, GivenMessage, GivenUser, Simulator
-from tests.contract import worlds
+from mcp_proton.simulator import GivenLabel, GivenMessage
 from tests.contract.letters import letter
+from tests.servers import bridges
+from tests.servers.bridges import AnyBridge
+from tests.servers.gluon_server import GluonServer
 
 MAILBOXES = ("Folders/Work", "Folders/Empty", "Folders/Other", "Labels/Blue", "Labels/Red")
 CHANGES = "/messages/|/labels"
@@ -79,51 +81,59 @@ def truth(state: Mapping[str, Mapping[str, object]]) -> dict[str, Truth]:
     return told
 
 
-class OnSimulator:
-    """The simulator as a world."""
+class OnBridge:
+    """The simulator or Proton's engine as a world. Events are held back until they are asked for."""
 
-    def __init__(self, simulator: Simulator) -> None:
-        self._simulator = simulator
-        self.host, self.port = simulator.host, simulator.imap_port
-        self.username, self.password = simulator.username, simulator.password
+    def __init__(self, bridge: AnyBridge) -> None:
+        self._bridge = bridge
+        door = bridge.naive_door
+        self.host, self.port = door.host, door.imap_port
+        self.username, self.password = door.username, door.password
 
     def truth(self) -> Mapping[str, Truth]:
-        return truth(self._simulator.state())
+        return truth(self._bridge.state())
 
     def mailboxes(self) -> frozenset[str]:
-        account = self._simulator.account()
-        return frozenset(account.label_path(label) for label in account.labels.values())
+        return self._bridge.labels()
 
     def phone(self, key: str, label: str) -> None:
-        account = self._simulator.account()
-        account.label([account.find(key).id], account.label_id(label))
+        self._bridge.elsewhere("label", key, label)
 
     def events(self) -> None:
-        self._simulator.release_events()
+        self._bridge.events()
 
     def rebuild(self) -> None:
-        self._simulator.rebuild_uidvalidity()
+        self._bridge.rebuild()
 
     def refuse(self, *, done: bool) -> None:
-        self._simulator.faults.fail_api(
+        self._bridge.refuse_calls(
             CHANGES, method="PUT|POST|DELETE", status=500 if done else 422, mode="after" if done else ""
         )
 
     def mend(self) -> None:
-        self._simulator.faults.clear()
+        self._bridge.mend()
+
+
+Opening = Callable[[Sequence[GivenMessage]], AbstractAsyncContextManager[World]]
+LABELS = [GivenLabel.from_path(path) for path in MAILBOXES]
 
 
 @asynccontextmanager
 async def on_simulator(messages: Sequence[GivenMessage]) -> AsyncIterator[World]:
     """A simulator whose account is Proton's as far as it is known."""
-    labels = [GivenLabel.from_path(path) for path in MAILBOXES]
-    user = GivenUser("alice", ["alice@proton.local"], labels, list(messages))
-    async with Simulator(users=[user], certificate=worlds.CERTIFICATE) as simulator:
-        yield OnSimulator(simulator)
+    async with bridges.simulated("real", LABELS, messages) as bridge:
+        yield OnBridge(bridge)
 
 
-Opening = Callable[[Sequence[GivenMessage]], AbstractAsyncContextManager[World]]
-WORLDS: dict[str, Opening] = {"simulator": on_simulator}
+def on_engine(server: GluonServer) -> Opening:
+    """Proton's own engine with the same account behind it."""
+
+    @asynccontextmanager
+    async def opening(messages: Sequence[GivenMessage]) -> AsyncIterator[World]:
+        async with bridges.on_engine(server, "real", LABELS, messages) as bridge:
+            yield OnBridge(bridge)
+
+    return opening
 
 
 def given(key: str, *places: str, kind: str = "received", unread: bool = True) -> GivenMessage:

@@ -6,6 +6,7 @@ of the API fail, and a connection breaks at a named step.
 
 from __future__ import annotations
 
+import asyncio
 import time
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Literal, Protocol
@@ -13,17 +14,19 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from mcp_proton.simulator import GivenLabel, GivenUser, Simulator, make_certificate
 from mcp_proton.simulator.account import NoSuchLabelError
 from tests.servers.gluon_server import OrderRefusedError
-from tests.servers.relay import Relay, relay
+from tests.servers.relay import Over, Relay, Step, Trap
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
     from mcp_proton.simulator import GivenMessage
     from mcp_proton.simulator.account import Model
-    from mcp_proton.simulator.faults import Action
     from tests.servers.gluon_server import Gluon, GluonServer
+    from tests.servers.relay import Passage
 
 CERTIFICATE = make_certificate()
+Strike = Literal["drop", "delay", "refuse"]
+"""what happens at a step: the connection ends without a word, the command waits, or NO is its answer"""
 ElsewhereVerb = Literal["label", "unlabel", "read", "unread", "flag", "delete", "make", "drop", "rename"]
 
 
@@ -76,8 +79,16 @@ class AnyBridge(Protocol):
         """The account's truth: each message's `in`, `flags`, `unread`, `subject`, by key (or id)."""
         ...
 
+    def labels(self) -> frozenset[str]:
+        """The paths of the folders and labels the account has."""
+        ...
+
     def repair(self) -> None:
-        """Everything is loaded anew: other UIDVALIDITYs, other UIDs."""
+        """Everything is loaded anew: other UIDVALIDITYs, other UIDs; sessions end."""
+        ...
+
+    def rebuild(self) -> None:
+        """Every mailbox gets a new UIDVALIDITY under the sessions' feet."""
         ...
 
     async def restart(self) -> None:
@@ -92,14 +103,15 @@ class AnyBridge(Protocol):
         """Bridge's copies of all messages are gone; it asks the API for them."""
         ...
 
-    def at(self, step: str, n: int = 1, *, action: Action, seconds: float = 0.0) -> None:
-        """The nth time our backend gets to `before VERB` or `after VERB`, this happens."""
+    def at(self, step: str, *, action: Strike, seconds: float = 0.0) -> None:
+        """The next time our backend gets to `before VERB` or `after VERB`, this happens."""
         ...
 
-    def refuse_calls(
-        self, path: str, *, count: int = 1, skip: int = 0, status: int = 500, message: str = "lab failure"
-    ) -> None:
-        """The next `count` calls (-1: all) of the API that match are refused, after `skip` of them went well."""
+    def refuse_calls(self, path: str, *, skip: int = 0, **how: Any) -> None:
+        """The next `count` calls (-1: all) of the API that match are refused, after `skip` of them went well.
+
+        `method`, `count`, `status`, `message`, `mode` are those of both fault scripts; by default one call, 500, not done.
+        """
         ...
 
     def mend(self) -> None:
@@ -155,8 +167,15 @@ class SimulatedBridge:
     def state(self) -> dict[str, dict[str, Any]]:
         return self.simulator.state()
 
+    def labels(self) -> frozenset[str]:
+        account = self.simulator.account()
+        return frozenset(account.label_path(label) for label in account.labels.values())
+
     def repair(self) -> None:
         self.simulator.repair()
+
+    def rebuild(self) -> None:
+        self.simulator.rebuild_uidvalidity()
 
     async def restart(self) -> None:
         await self.simulator.restart()
@@ -167,13 +186,11 @@ class SimulatedBridge:
     def empty_cache(self) -> None:
         self.simulator.empty_message_cache()
 
-    def at(self, step: str, n: int = 1, *, action: Action, seconds: float = 0.0) -> None:
-        self.simulator.faults.at(step, n, action=action, seconds=seconds)
+    def at(self, step: str, *, action: Strike, seconds: float = 0.0) -> None:
+        self.simulator.faults.at(step, action=action, seconds=seconds)
 
-    def refuse_calls(
-        self, path: str, *, count: int = 1, skip: int = 0, status: int = 500, message: str = "lab failure"
-    ) -> None:
-        self.simulator.faults.fail_api(path, count=count, skip=skip, status=status, message=message)
+    def refuse_calls(self, path: str, *, skip: int = 0, **how: Any) -> None:
+        self.simulator.faults.fail_api(path, skip=skip, **how)
 
     def mend(self) -> None:
         self.simulator.faults.api.clear()
@@ -228,8 +245,14 @@ class EngineBridge:
     def state(self) -> dict[str, dict[str, Any]]:
         return self.gluon.state()
 
+    def labels(self) -> frozenset[str]:
+        return self.gluon.labels()
+
     def repair(self) -> None:
         self.gluon.repair()
+
+    def rebuild(self) -> None:
+        self.gluon.renumber()
 
     async def restart(self) -> None:
         self.gluon.restart()
@@ -240,17 +263,27 @@ class EngineBridge:
     def empty_cache(self) -> None:
         self.gluon.empty_cache()
 
-    def at(self, step: str, n: int = 1, *, action: Action, seconds: float = 0.0) -> None:
-        assert self._relay is not None, "a connection breaks at the relay only"
-        self._relay.faults.at(step, n, action=action, seconds=seconds)
+    def at(self, step: str, *, action: Strike, seconds: float = 0.0) -> None:
+        async def strike(passage: Passage, answer: bytes) -> bytes:
+            match action:
+                case "drop":
+                    raise Over
+                case "delay":
+                    await asyncio.sleep(seconds)
+                case "refuse":
+                    return passage.tag + b" NO simulated fault\r\n"
+            return answer
 
-    def refuse_calls(
-        self, path: str, *, count: int = 1, skip: int = 0, status: int = 500, message: str = "lab failure"
-    ) -> None:
+        assert self._relay is not None, "a connection is struck at the relay only"
+        when, _, verb = step.partition(" ")
+        assert when in ("before", "after")
+        self._relay.arm(Trap(Step(verb, 0), when, strike))
+
+    def refuse_calls(self, path: str, *, skip: int = 0, **how: Any) -> None:
         if skip:
             # A delay of nothing takes a call out of the count and lets it go well.
             self.gluon.fail(path, count=skip, mode="delay")
-        self.gluon.fail(path, count=count, status=status, message=message)
+        self.gluon.fail(path, **how)
 
     def mend(self) -> None:
         self.gluon.mend()
@@ -292,7 +325,7 @@ async def on_engine(
         if not relayed:
             yield EngineBridge(gluon, model, None)
             return
-        async with relay(gluon.imap_port, gluon.renumber) as through:
+        async with Relay(gluon.host, gluon.imap_port) as through:
             yield EngineBridge(gluon, model, through)
 
 

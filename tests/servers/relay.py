@@ -1,123 +1,183 @@
-"""A relay before an IMAP server, in the clear, that strikes at named steps: `before UID MOVE`, `after UID COPY`.
+"""A relay between our IMAP client and a server that can do something at any step: before a command reaches the server, or
+after the server did it and before the client hears of it.
 
-What a step can do is what the simulator's fault script can (`drop`, `delay`, `refuse`, `cut`, `bye`, `rebuild`), so that a test
-asks for the same fault whichever of the two stands behind.
+A step is a command and the how-manieth of its kind since the relay was armed. Commands that a client sends in one packet
+reach the server one by one, so that "after NOOP" is before the MOVE that came with it.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import re
-from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Literal
 
-from mcp_proton.simulator.faults import FaultScript
-from tests.servers.process import LOOPBACK
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
-
-    from mcp_proton.simulator.faults import StepFault
-
-_COMMAND = re.compile(rb"(\S+) ((?:UID )?[A-Z]+)", re.IGNORECASE)
-_LITERAL = re.compile(rb"\{(\d+)\+?\}\r\n\Z")
-_LONGEST_LINE = 2**24
+When = Literal["before", "after"]
+_LITERAL = re.compile(rb"\{(\d+)(\+?)\}\r\n\Z")
+_VERB = re.compile(rb"(\S+) ((?:UID )?[A-Za-z]+)")
 
 
-class _Struck(Exception):
-    """The connection ends here."""
+class Over(Exception):
+    """The connection ends here, without a word to the client."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """A command, and the how-manieth of its kind (from 0)."""
+
+    verb: str
+    n: int
+
+    def __str__(self) -> str:
+        return f"{self.verb} {self.n}"
+
+
+@dataclass
+class Trap:
+    """What is to happen at a step, once. `act` gets the connection, and the server's answer where it has come."""
+
+    step: Step
+    when: When
+    act: Callable[[Passage, bytes], Awaitable[bytes]]
+    sprung: bool = False
 
 
 class Relay:
-    """Passes on what client and server say. `rebuild` gives every mailbox of the server a new UIDVALIDITY."""
+    """Listens on `port`. `steps` are those passed since `arm`."""
 
-    def __init__(self, server_port: int, rebuild: Callable[[], None]) -> None:
-        self.faults = FaultScript()
+    def __init__(self, host: str, port: int) -> None:
+        self._server_at = host, port
+        self._listener: asyncio.Server | None = None
+        self._open: set[asyncio.Task[None]] = set()
         self.port = 0
-        self._server_port = server_port
-        self._rebuild = rebuild
-        self._open: set[asyncio.StreamWriter] = set()
+        self.trap: Trap | None = None
+        self.arm()
 
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Connect one client with the server until one of them ends, or a step does."""
+    def arm(self, trap: Trap | None = None) -> None:
+        """Count steps anew from here, and spring the trap at its own."""
+        self.steps: list[Step] = []
+        self._seen: Counter[str] = Counter()
+        self.trap = trap
+
+    async def __aenter__(self) -> Relay:
+        self._listener = await asyncio.start_server(self._serve, "127.0.0.1", 0, limit=1 << 20)
+        self.port = self._listener.sockets[0].getsockname()[1]
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        assert self._listener is not None
+        self._listener.close()
+        for task in list(self._open):
+            task.cancel()
+        await asyncio.gather(*self._open, return_exceptions=True)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._open.add(task)
         try:
-            inward, outward = await asyncio.open_connection(LOOPBACK, self._server_port, limit=_LONGEST_LINE)
+            to_server = await asyncio.open_connection(*self._server_at, limit=1 << 20)
         except OSError:
             writer.close()
+            self._open.discard(task)
             return
-        both = {writer, outward}
-        self._open |= both
-        verbs: dict[bytes, str] = {}
-        ways = [
-            asyncio.ensure_future(self._ask(reader, outward, writer, verbs)),
-            asyncio.ensure_future(self._answer(inward, writer, verbs)),
-        ]
         try:
-            await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
+            await Passage(self, (reader, writer), to_server).run()
+        except (Over, ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            pass
         finally:
-            for way in ways:
-                way.cancel()
-            await asyncio.gather(*ways, return_exceptions=True)
-            self.close(both)
+            self._open.discard(task)
+            for end in (writer, to_server[1]):
+                end.close()
+                with suppress(OSError, asyncio.CancelledError):
+                    await end.wait_closed()
 
-    async def _ask(
-        self, reader: asyncio.StreamReader, server: asyncio.StreamWriter, client: asyncio.StreamWriter,
-        verbs: dict[bytes, str],
-    ) -> None:  # fmt: skip
-        while line := await reader.readline():
-            if command := _COMMAND.match(line):
-                tag, verb = command[1], command[2].decode().upper()
-                verbs[tag] = verb
-                fault = self.faults.due(f"before {verb}")
-                if fault is not None and fault.action == "refuse":
-                    client.write(b"%b NO %b\r\n" % (tag, fault.text.encode()))
+    def passing(self, verb: str) -> Step:
+        """Count a command in."""
+        step = Step(verb, self._seen[verb])
+        self._seen[verb] += 1
+        self.steps.append(step)
+        return step
+
+    def due(self, step: Step, when: When) -> Trap | None:
+        """The trap, if it is here."""
+        trap = self.trap
+        if trap is None or trap.sprung or (trap.step, trap.when) != (step, when):
+            return None
+        trap.sprung = True
+        return trap
+
+
+Ends = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+
+class Passage:
+    """One connection: a command in, its answer out."""
+
+    def __init__(self, relay: Relay, client: Ends, server: Ends) -> None:
+        self._relay = relay
+        self.client, self.client_writer = client
+        self.server, self.server_writer = server
+        self.tag = b""
+        self.is_late = False
+        """the client is gone, and what it sent last is still to reach the server"""
+
+    async def run(self) -> None:
+        """Until one of them ends it."""
+        self.client_writer.write(await self.server.readuntil(b"\r\n"))  # the greeting
+        while True:
+            line = await self.client.readuntil(b"\r\n")
+            match = _VERB.match(line)
+            if match is None:
+                raise Over
+            self.tag = match[1]
+            step = self._relay.passing(match[2].decode().upper())
+            if (trap := self._relay.due(step, "before")) is not None:
+                answer = await trap.act(self, b"")
+                if answer:
+                    self.client_writer.write(answer)
                     continue
-                await self._strike(fault, client)
-            server.write(line)
-            while literal := _LITERAL.search(line):
-                server.write(await reader.readexactly(int(literal[1])))
-                line = await reader.readline()
-                server.write(line)
+            answer = await self._exchanged(line)
+            if self.is_late:
+                raise Over
+            if (trap := self._relay.due(step, "after")) is not None:
+                answer = await trap.act(self, answer)
+            self.client_writer.write(answer)
+            await self.client_writer.drain()
 
-    async def _answer(
-        self, server: asyncio.StreamReader, client: asyncio.StreamWriter, verbs: dict[bytes, str]
-    ) -> None:
-        while line := await server.readline():
-            if verb := verbs.pop(line.partition(b" ")[0], ""):
-                await self._strike(self.faults.due(f"after {verb}"), client)
-            client.write(line)
+    async def _exchanged(self, line: bytes) -> bytes:
+        """Send a command with its literals; return everything up to its tagged answer."""
+        while True:
+            self.server_writer.write(line)
+            literal = _LITERAL.search(line)
+            if literal is None:
+                return await self._answered()
+            if not literal[2]:
+                self.client_writer.write(await self.server.readuntil(b"\r\n"))
+            octets = await self.client.readexactly(int(literal[1]))
+            self.server_writer.write(octets)
+            line = await self.client.readuntil(b"\r\n")
 
-    async def _strike(self, fault: StepFault | None, client: asyncio.StreamWriter) -> None:
-        if fault is None:
-            return
-        if fault.action == "delay":
-            await asyncio.sleep(fault.seconds)
-        elif fault.action == "rebuild":
-            self._rebuild()
-        else:
-            farewell = {"bye": b"* BYE %b\r\n" % fault.text.encode(), "cut": b"* OK [ALE"}
-            client.write(farewell.get(fault.action, b""))
-            with contextlib.suppress(ConnectionError):
-                await client.drain()
-            raise _Struck
+    async def _answered(self) -> bytes:
+        answer = b""
+        while True:
+            try:
+                line = await self.server.readuntil(b"\r\n")
+            except asyncio.IncompleteReadError:
+                if not answer:
+                    raise
+                return answer  # the server's last words
+            while (literal := _LITERAL.search(line)) is not None:
+                line += await self.server.readexactly(int(literal[1]))
+                line += await self.server.readuntil(b"\r\n")
+            answer += line
+            if line.startswith(self.tag + b" "):
+                return answer
 
-    def close(self, some: set[asyncio.StreamWriter] | None = None) -> None:
-        """End connections: all of them, or these."""
-        for writer in list(self._open if some is None else some):
-            self._open.discard(writer)
-            writer.close()
-
-
-@asynccontextmanager
-async def relay(server_port: int, rebuild: Callable[[], None]) -> AsyncIterator[Relay]:
-    """A relay before the server on this port of this machine, on a port of its own."""
-    made = Relay(server_port, rebuild)
-    listening = await asyncio.start_server(made.serve, LOOPBACK, 0, limit=_LONGEST_LINE)
-    made.port = listening.sockets[0].getsockname()[1]
-    try:
-        yield made
-    finally:
-        listening.close()
-        made.close()
-        await asyncio.sleep(0)
+    async def client_gone(self) -> None:
+        """Wait until the client gave up. What it sent before counts as said."""
+        while await self.client.read(65536):
+            pass

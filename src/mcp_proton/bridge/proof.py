@@ -23,6 +23,7 @@ from mcp_proton.imap.proving import NOT_DONE, mark_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
     from mcp_proton.bridge.guarding import Unstar
     from mcp_proton.domain.handles import Handle
@@ -116,16 +117,26 @@ class Proving:
     # --- what was to go away ---------------------------------------------------------------------------------------
 
     async def _removed(self, fates: Sequence[Fate], age: float) -> dict[Handle, Fate]:
-        there = await self._marks([fate.handle for fate in fates])
-        unlabelled = [fate for fate in fates if await self._is_label(fate.handle)]
+        there, void = await self._read([fate.handle for fate in fates])
         told = {fate.handle: self._still_there(fate, age) for fate in fates if fate.handle in there}
-        told |= {fate.handle: _seen(fate, None) for fate in unlabelled if fate.handle not in there}
+        told |= await self._unlabelled([fate for fate in fates if fate.handle not in there], void, age)
         gone = [fate for fate in fates if fate.handle not in told]
         found = await self._occurrences.anywhere([mark_of(fate) for fate in gone])
         return told | {fate.handle: self._destroyed(fate, found, age) for fate in gone}
 
-    def _still_there(self, fate: Fate, age: float) -> Fate:
-        return _not_done(fate) if age >= EVENT else fate
+    async def _unlabelled(self, fates: Sequence[Fate], void: AbstractSet[Handle], age: float) -> dict[Handle, Fate]:
+        """Those whose label was to go. That a UID is gone says nothing where it is void: there the label is searched."""
+        told = {}
+        for fate in fates:
+            if (label := await self._label(fate.handle)) is None:
+                continue
+            searched = await self._occurrences.within(label, [mark_of(fate)]) if fate.handle in void else {}
+            place = _found(searched, fate)
+            told[fate.handle] = _seen(fate, None) if place is None else self._still_there(fate, age, place.handle)
+        return told
+
+    def _still_there(self, fate: Fate, age: float, now: Handle | None = None) -> Fate:
+        return replace(_not_done(fate), now=now) if age >= EVENT else fate
 
     def _destroyed(self, fate: Fate, found: Mapping[Mark, Occurrence], age: float) -> Fate:
         """Gone from All Mail is gone. In All Mail alone, after the events: a label holds it, or the deletion failed."""
@@ -143,11 +154,12 @@ class Proving:
         stayed = place.mailbox.tag == fate.handle.tag
         return replace(_not_done(fate), now=place.handle) if stayed else _moved_meanwhile(fate, place)
 
-    async def _is_label(self, handle: Handle) -> bool:
+    async def _label(self, handle: Handle) -> Mailbox | None:
         try:
-            return (await self._resolve(handle)).role is Role.LABEL
+            box = await self._resolve(handle)
         except Stale:
-            return False
+            return None
+        return box if box.role is Role.LABEL else None
 
     # --- parts -------------------------------------------------------------------------------------------------------
 
@@ -155,16 +167,24 @@ class Proving:
         return {handle: MARKS.of(row) for handle, row in (await self._rows(handles)).items()}
 
     async def _rows(self, handles: Sequence[Handle]) -> dict[Handle, FetchRow]:
+        return (await self._read(handles))[0]
+
+    async def _read(self, handles: Sequence[Handle]) -> tuple[dict[Handle, FetchRow], set[Handle]]:
+        """What is there, and the handles that a rebuild of their mailbox made void."""
         groups, _ = await grouped(handles, self._resolve)
         found: dict[Handle, FetchRow] = {}
+        void: set[Handle] = set()
         for group in groups:
             try:
                 async with self._pool().writing(wire_name(group.mailbox), uidvalidity=group.uidvalidity) as box:
                     rows = await box.fetch_all(group.uids, MARKS.token.items)
-            except (Stale, NotFound):
+            except Stale:
+                void.update(group.handles())
+            except NotFound:
                 continue
-            found |= {group.handle(row.uid): row for row in rows}
-        return found
+            else:
+                found |= {group.handle(row.uid): row for row in rows}
+        return found, void
 
     async def _paid(self, owing: Mapping[Handle, Fate], proved: Mapping[Handle, Fate]) -> dict[Handle, Fate]:
         """Take our star off what has arrived, or never left. What could not be paid, or is not known yet, stays owed."""
