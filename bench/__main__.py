@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from tests.servers import gluon_build
 
-from . import door, filing, listing, memory, places, reading, searching, startup
+from . import door, filing, journal, listing, memory, places, reading, searching, startup, trashing
 from .timing import Figure, tell
 
 MANY = 50_000
@@ -72,6 +72,8 @@ PARTS: dict[str, Callable[[], list[Figure] | None]] = {
     "searching": run_searching,
     "filing": run_filing,
     "engine": run_engine,
+    "trashing": trashing.measure,
+    "journal": journal.measure,
     "door": door.measure,
     "memory": memory.measure,
     "startup": startup.measure,

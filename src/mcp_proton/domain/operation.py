@@ -72,6 +72,7 @@ class Operation:
     ready (pin, expand). `steers` marks the journal family: no effect on mail of its own, so any known caller may
     use it on its own records. `chunked`: it acts through `Context.batch` only, so it may go on in the background and be
     gone on with by another process; `look` settles items whose end is not known, `happened` what acts on no messages.
+    `found` says, for `undo`, where messages are whose only handle the operation took away.
     """
 
     request: type[Request]
@@ -84,6 +85,7 @@ class Operation:
     plan: PlanFiner | None = None
     undo: Undo | None = None
     look: Look | None = None
+    found: Look | None = None
     happened: Happened | None = None
     chunked: bool = False
     needs: frozenset[str] = frozenset()
