@@ -176,7 +176,7 @@ async def test_read_unread_star_and_unstar_reach_the_account_and_change_nothing_
     ):
         assert [fate.ending for fate in await scene.backend.set_flags([handle], change)] == [Ending.DONE]
         scene.events()
-        assert scene.simulator.state()["ours"]["unread"] is unread
+        assert scene.bridge.state()["ours"]["unread"] is unread
         assert scene.truth("ours") == places
 
 
@@ -186,13 +186,13 @@ async def test_four_hundred_with_a_failing_call_and_all_again_lose_nothing(scene
     """P-55, P-62, N-16: repeated, it cost peers 100 orphans, 100 and 199 deleted for good, told as succeeded."""
     keys = await filled(scene)
     handles, target = list(keys), await scene.box(path)
-    scene.simulator.faults.fail_api(call, count=1, skip=1, status=500, mode="after" if "unlabel" in call else "")
+    scene.bridge.refuse_calls(call, count=1, skip=1, status=500, mode="after" if "unlabel" in call else "")
     fates = await scene.backend.move(handles, target)
     assert len(fates) == MANY
     again = await scene.backend.move(handles, target)
     scene.events()
     told = await scene.backend.prove(fates, target, LATER)
-    state = scene.simulator.state()
+    state = scene.bridge.state()
     for fate, second in zip(told, again, strict=True):
         assert fate.ending in (Ending.DONE, Ending.FAILED), "looking settles it"
         done = Ending.DONE in (fate.ending, second.ending)
@@ -205,7 +205,7 @@ async def filled(scene: Scene) -> dict[Handle, str]:
     """INBOX holds many; the key of each by its handle."""
     for number in range(MANY):
         raw = f"Subject: n{number}\nFrom: a@example.org\nMessage-ID: <{number}@x>\n\nx\n"
-        scene.simulator.deliver(raw.encode(), key=f"n{number}")
+        scene.bridge.deliver(raw.encode(), key=f"n{number}")
     scene.events()
     return {row.handle: row.subject for row in await scene.rows("INBOX")}
 
