@@ -247,6 +247,7 @@ def given(raw: bytes, number: int) -> GivenMessage:
     return GivenMessage(raw, time=(DAY + timedelta(minutes=number)).timestamp(), origin="imported")
 
 
+CERTIFICATE = bridges.CERTIFICATE
 LABELS = [GivenLabel.from_path(path) for path in ("Folders/Work", "Labels/Blue")]
 
 
