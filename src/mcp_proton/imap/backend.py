@@ -25,11 +25,13 @@ from mcp_proton.imap.streaming import STEP
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
     from contextlib import AbstractAsyncContextManager
+    from datetime import datetime
 
     from mcp_proton.domain.consequences import EffectTable
     from mcp_proton.domain.handles import Handle
     from mcp_proton.domain.mail import Envelope, Mailbox, Role, Structure
     from mcp_proton.domain.outcome import Fate
+    from mcp_proton.domain.outgoing import Octets, Submits
     from mcp_proton.domain.ports import FlagChange, Found, Home, Page, Standing
     from mcp_proton.domain.query import Query
     from mcp_proton.imap import pool as pools
@@ -185,6 +187,12 @@ class ImapBackend:
         """A folder that is empty."""
         await self._changes.remove(box)
 
+    async def append(
+        self, to: Mailbox, mail: Octets, *, flags: frozenset[str] = frozenset(), received: datetime | None = None
+    ) -> Handle:
+        """Not here yet."""
+        raise Unsupported("messages are not put into mailboxes of this account", next="nothing was done")
+
     async def subscribe(self, box: Mailbox, *, on: bool) -> None:
         """For other programs."""
         await self._changes.subscribe(box, on=on)
@@ -193,6 +201,11 @@ class ImapBackend:
         """The login name, where it is an address: IMAP knows of no others."""
         username = self._credentials.username
         return [Identity(username)] if "@" in username else []
+
+    @property
+    def submits(self) -> Submits | None:
+        """Reads and files only."""
+        return None
 
     async def aclose(self) -> None:
         """Stop what runs behind, close every connection."""
