@@ -41,8 +41,7 @@ class Appending:
 
     async def append(self, to: Mailbox, mail: Octets, flags: frozenset[str], received: datetime | None) -> Handle:
         """See `MailBackend.append`."""
-        check_place(to)
-        await check_lines(mail)
+        await self.check(to, mail)
         async with self._pool().session() as session:
             check_size(mail, append_limit(session.capabilities or frozenset()))
             before = None if session.can("UIDPLUS") else await self._uidnext(to)
@@ -51,6 +50,11 @@ class Appending:
             return keys.handle(to, place.uidvalidity, next(iter(place.uids)))
         return await self._found(to, mail, before or 1)
 
+    async def check(self, to: Mailbox, mail: Octets) -> None:
+        """Raise what speaks against it, before anything is sent."""
+        check_place(to)
+        await check_lines(mail)
+
     async def _send(
         self, session: Session, to: Mailbox, mail: Octets, flags: frozenset[str], received: datetime | None
     ) -> AppendUid | None:
@@ -58,9 +62,9 @@ class Appending:
             [running] = await session.connection.start([Append(wire_name(to), mail, flags, received)], PATIENCE)
             return await session.connection.finish(running)
         except Rejected as refusal:
-            raise self._refused(refusal) from refusal
+            raise self.refused(refusal) from refusal
 
-    def _refused(self, refusal: Rejected) -> MailError:
+    def refused(self, refusal: Rejected) -> MailError:
         """On a server that keeps to the RFC a NO stores nothing."""
         if refusal.response_code == "TRYCREATE":
             return NotFound("the destination is gone", code="no_such_mailbox", next="list mailboxes again")

@@ -7,6 +7,7 @@ final dot on, only a reply tells; a lost connection, a silence, an answer that i
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mcp_proton.domain.errors import AuthFailed, Invalid, MailError, Unavailable, Unsupported
@@ -16,7 +17,7 @@ from mcp_proton.imap import mail_paths, smtp, wire_text
 from mcp_proton.imap.errors import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Sequence
 
     from aiosmtplib import SMTPResponse
 
@@ -26,8 +27,22 @@ if TYPE_CHECKING:
     from mcp_proton.imap.wire_text import Needs
 
 
+@dataclass(frozen=True, slots=True)
+class Parcel:
+    """One mail on its way: the envelope, the text, what it needs, and (where a server compares) its key."""
+
+    sender: str
+    recipients: tuple[str, ...]
+    mail: Octets
+    needs: Needs
+    key: str = ""
+
+
 class Submitting:
     """Hands mails over, one at a time. `largest` is the limit the server named last; None before, and where it names none."""
+
+    all_or_none = False
+    """whether a mail goes to all of its recipients or to none"""
 
     def __init__(self, outlet: Outlet) -> None:
         self._outlet = outlet
@@ -55,13 +70,13 @@ class Submitting:
         """See `Submits.submit`. Cancelled before the final dot: `CancelledError`, and surely nothing was sent; cancelled
         after it: UNKNOWN is returned."""
         try:
-            needed = await self._checked(sender, recipients, mail)
+            parcel = await self._checked(sender, tuple(recipients), mail)
         except Invalid as error:
             return not_sent(error.code, error.message)
         async with self._turn:
             talk = await self._begin()
             try:
-                told = await self._converse(talk, sender, recipients, mail, needed)
+                told = await self._converse(talk, parcel)
             except BaseException:
                 talk.abort()
                 raise
@@ -74,8 +89,8 @@ class Submitting:
 
     # --- what a kind of server changes ------------------------------------------------------------------------------
 
-    async def _checked(self, sender: str, recipients: Sequence[str], mail: Octets) -> Needs:
-        """What a mail needs. Raises `Invalid` for one that is not sent, before anybody is asked."""
+    async def _checked(self, sender: str, recipients: tuple[str, ...], mail: Octets) -> Parcel:
+        """Read a mail through. Raises `Invalid` for one that is not sent, before anybody is asked."""
         mail_paths.check(sender)
         if is_role_address(sender) and sender.lower() not in self._outlet.senders:
             raise Invalid("the sender is an address of an office that the owner has not configured", code="role_sender")
@@ -83,7 +98,7 @@ class Submitting:
             raise Invalid("there is no recipient", code="no_recipients")
         for recipient in recipients:
             mail_paths.check(recipient)
-        return await wire_text.needs(mail)
+        return Parcel(sender, recipients, mail, await wire_text.needs(mail))
 
     async def _log_in_for(self, talk: Conversation, sender: str) -> Submission | None:
         """Log in. A `Submission` where this sender could not send."""
@@ -94,7 +109,10 @@ class Submitting:
         """Whether a refused login is final: 4yz says that it will pass (RFC 5321 §4.2.1)."""
         return reply.code >= 500
 
-    def _judged(self, reply: SMTPResponse, told: tuple[Accepted, ...]) -> Submission:
+    def _goes(self, parcel: Parcel) -> None:
+        """The server is ready for its text."""
+
+    def _judged(self, parcel: Parcel, reply: SMTPResponse, told: tuple[Accepted, ...]) -> Submission:
         """What a reply to the whole text means. RFC 5321 §4.2.5: only 250 takes the responsibility."""
         if reply.code == 250:
             return Submission(Delivery.ACCEPTED, told)
@@ -117,29 +135,30 @@ class Submitting:
             raise AuthFailed("the mail server refused the login for sending")
         raise Unavailable("the mail server lets nobody log in for sending at the moment", code="login_unavailable")
 
-    async def _converse(
-        self, talk: Conversation, sender: str, recipients: Sequence[str], mail: Octets, needed: Needs
-    ) -> Submission:
-        refusal = await self._log_in_for(talk, sender)
+    async def _converse(self, talk: Conversation, parcel: Parcel) -> Submission:
+        refusal = await self._log_in_for(talk, parcel.sender)
         if refusal is not None:
             return refusal
         try:
-            parameters = self._parameters(talk, (sender, *recipients), mail, needed)
+            parameters = self._parameters(talk, parcel)
         except Unsupported as error:
             return not_sent(error.code, error.message)
-        reply = await talk.sender(sender, parameters)
+        reply = await talk.sender(parcel.sender, parameters)
         if not smtp.is_good(reply):
             return not_sent("sender_refused", "the mail server did not take the sender", reply)
-        told = tuple([_accepted(one, await talk.recipient(one)) for one in recipients])
-        if not any(one.accepted for one in told):
-            return not_sent("recipients_refused", "the mail server took none of the recipients", None, told)
+        told = tuple([_accepted(one, await talk.recipient(one)) for one in parcel.recipients])
+        accepted = [one.accepted for one in told]
+        if not (all(accepted) if self.all_or_none else any(accepted)):
+            return not_sent("recipients_refused", "the mail server did not take the recipients", None, told)
         reply = await talk.text_next()
         if reply.code != smtp.TEXT_NEXT:
             return not_sent("refused_by_server", "the mail server did not want the message", reply, told)
-        return await self._hand_over(talk, mail, told)
+        self._goes(parcel)
+        return await self._hand_over(talk, parcel, told)
 
-    def _parameters(self, talk: Conversation, addresses: Collection[str], mail: Octets, needed: Needs) -> list[str]:
+    def _parameters(self, talk: Conversation, parcel: Parcel) -> list[str]:
         """What is said with MAIL: only what the server offers, and only what is needed."""
+        mail, needed, addresses = parcel.mail, parcel.needs, (parcel.sender, *parcel.recipients)
         if self.largest is not None and mail.size > self.largest:
             raise Unsupported(
                 f"the message has {mail.size} octets, and the mail server takes {self.largest}", code="too_large"
@@ -155,10 +174,10 @@ class Submitting:
             parameters.append("SMTPUTF8")
         return parameters
 
-    async def _hand_over(self, talk: Conversation, mail: Octets, told: tuple[Accepted, ...]) -> Submission:
+    async def _hand_over(self, talk: Conversation, parcel: Parcel, told: tuple[Accepted, ...]) -> Submission:
         """The text and its end. INVARIANT: from the final dot on nothing but a reply is believed."""
         try:
-            early = await talk.text(wire_text.stuffed(mail))
+            early = await talk.text(wire_text.stuffed(parcel.mail))
         except MailError as error:
             return not_sent(error.code, f"{error.message}; its end was not sent", None, told)
         if early is not None:
@@ -171,7 +190,7 @@ class Submitting:
             return unknown(error.message, told)
         except asyncio.CancelledError:
             return unknown("the wait for the answer was given up", told)
-        return self._judged(reply, told)
+        return self._judged(parcel, reply, told)
 
 
 def not_sent(
