@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from tests.servers import gluon_build
 
-from . import door, filing, journal, listing, memory, places, reading, searching, startup, trashing
+from . import door, filing, journal, listing, memory, places, reading, searching, sending, startup, trashing
 from .timing import Figure, tell
 
 MANY = 50_000
@@ -74,6 +74,7 @@ PARTS: dict[str, Callable[[], list[Figure] | None]] = {
     "engine": run_engine,
     "trashing": trashing.measure,
     "journal": journal.measure,
+    "sending": sending.measure,
     "door": door.measure,
     "memory": memory.measure,
     "startup": startup.measure,

@@ -116,7 +116,7 @@ async def _task(name: str, *server: str) -> float:
         await service.submit(owner(), MessagesGet(message=handles[0], view="structure"))
         if name == "bulk":
             await _moved(service, handles[:50])  # what the first change loads is not what a large one costs
-        idle = _peak(reset=True)
+        idle = peak(reset=True)
         requests: list[Request] = []
         match name:
             case "get":
@@ -130,7 +130,7 @@ async def _task(name: str, *server: str) -> float:
         for request in requests:
             told = await service.submit(owner(), request)
             assert told.status == "ok", told
-        return _peak() - idle
+        return peak() - idle
 
 
 async def _moved(service: MailService, handles: Sequence[str]) -> None:
@@ -150,7 +150,7 @@ async def _all(service: MailService) -> list[str]:
     return [str(keys.handle(box, uidvalidity, uid)) for uid in range(newest - BULK + 1, newest + 1)]
 
 
-def _peak(*, reset: bool = False) -> float:
+def peak(*, reset: bool = False) -> float:
     """The peak resident size in MiB; `reset` makes the kernel count anew from now."""
     status = Path("/proc/self/status").read_text()
     found = float(next(line.split()[1] for line in status.splitlines() if line.startswith("VmHWM"))) / 1024

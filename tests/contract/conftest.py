@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.contract import worlds
+from tests.contract import outside, worlds
+from tests.servers import postfix
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from contextlib import AbstractAsyncContextManager
 
+    from tests.contract.outside import Outside
     from tests.contract.worlds import World
 
 _SERVERS = [pytest.param(name, marks=pytest.mark.server) for name in ("dovecot", "cyrus")]
@@ -58,4 +60,31 @@ async def world(request: pytest.FixtureRequest) -> AsyncIterator[World]:
 async def changing(request: pytest.FixtureRequest) -> AsyncIterator[World]:
     """An account to be changed: Bridge before either model of Proton, that of its API and that of its test server."""
     async with _opened(request.param, request) as made:
+        yield made
+
+
+@pytest.fixture(
+    params=[
+        "memory",
+        "simulator",
+        pytest.param("dovecot", marks=pytest.mark.server),
+        pytest.param("cyrus", marks=pytest.mark.server),
+    ]
+)
+async def sending(request: pytest.FixtureRequest) -> AsyncIterator[Outside]:
+    """An account that sends: Dovecot's through Postfix, which delivers into another account of it (where
+    we may start one); Cyrus's into a sink."""
+    match request.param:
+        case "memory":
+            opened = outside.memory()
+        case "simulator":
+            opened = outside.bridge()
+        case "dovecot" if postfix.can_run():
+            other = request.getfixturevalue("dovecot_server").account()
+            opened = outside.through_postfix(
+                request.getfixturevalue("dovecot"), other, request.getfixturevalue("postfix")
+            )
+        case name:
+            opened = outside.into_a_sink(request.getfixturevalue(name))
+    async with opened as made:
         yield made

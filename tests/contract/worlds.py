@@ -17,8 +17,9 @@ from mcp_proton.domain.ports import Order, Page
 from mcp_proton.domain.query import All
 from mcp_proton.imap.backend import ImapBackend
 from mcp_proton.imap.endpoint import Credentials, Endpoint, Pin, TlsMode
+from mcp_proton.imap.outlet import Outlet
 from mcp_proton.imap.pool import Habits
-from mcp_proton.simulator import GivenLabel, GivenMessage
+from mcp_proton.simulator import GivenLabel, GivenMessage, Simulator
 from mcp_proton.testing import MemoryAccount
 from tests.servers import bridges
 from tests.servers.mail import Mail as ServerMail
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
     from mcp_proton.bridge.sync import Sightings
     from mcp_proton.domain.findings import KnownFindings
-    from mcp_proton.domain.mail import Envelope, Mailbox
+    from mcp_proton.domain.mail import Envelope, Identity, Mailbox
     from mcp_proton.domain.ports import MailBackend
     from mcp_proton.simulator.account import Model
     from tests.servers.account import Account
@@ -215,6 +216,22 @@ ATTENTIVE = Habits(quiet=0.0, fresh=0.0)
 """looks anew before everything, so that a test need not wait a minute for what it did from outside"""
 
 
+def certificate_der() -> bytes:
+    """The certificate all simulators and sinks show."""
+    return ssl.PEM_cert_to_DER_cert(CERTIFICATE.pem)
+
+
+def outlet_of(simulator: Simulator) -> Outlet:
+    """Where the simulator takes mail."""
+
+    async def secret() -> str:
+        return simulator.password
+
+    pin = Pin.of(ssl.PEM_cert_to_DER_cert(simulator.certificate_pem))
+    endpoint = Endpoint(simulator.host, simulator.smtp_port, TlsMode.STARTTLS, pin)
+    return Outlet(endpoint, Credentials(simulator.username, secret))
+
+
 def bridge_backend(
     door: Door,
     *,
@@ -233,6 +250,7 @@ def bridge_backend(
         guarded_trash=guarded,
         findings=findings,
         sightings=sightings,
+        outlet=outlet_of(door) if isinstance(door, Simulator) else None,
     )
 
 
@@ -294,12 +312,16 @@ async def engine(
 
 
 @asynccontextmanager
-async def server(account: Account) -> AsyncIterator[World]:
+async def server(
+    account: Account, *, outlet: Outlet | None = None, configured: Sequence[Identity] = ()
+) -> AsyncIterator[World]:
     async def secret() -> str:
         return account.password
 
     place = Endpoint(account.host, account.imaps_port, TlsMode.IMPLICIT, Pin.read(account.certificate_sha256))
-    async with aclosing(ImapBackend("me", place, Credentials(account.username, secret), sessions=ATTENTIVE)) as backend:
+    login = Credentials(account.username, secret)
+    made = ImapBackend("me", place, login, sessions=ATTENTIVE, outlet=outlet, configured=configured)
+    async with aclosing(made) as backend:
         yield Server(account, backend)
 
 
