@@ -36,10 +36,12 @@ if TYPE_CHECKING:
     from mcp_proton.domain.findings import KnownFindings
     from mcp_proton.domain.limits import Switches
     from mcp_proton.domain.ports import MailBackend, SecretProvider
+    from mcp_proton.imap.backend import ImapBackend
     from mcp_proton.imap.backend import Settings as More
-    from mcp_proton.imap.endpoint import Endpoint, TlsMode
+    from mcp_proton.imap.endpoint import Credentials, Endpoint, TlsMode
     from mcp_proton.imap.indexing import DateIndexStore
     from mcp_proton.imap.limits import Timing
+    from mcp_proton.imap.outlet import Outlet
     from mcp_proton.jmap.backend import JmapBackend
     from mcp_proton.services.service import MailService
     from mcp_proton.simulator import Simulator
@@ -353,6 +355,30 @@ def endpoint(account: Account) -> Endpoint:
     )
 
 
+def submission(account: Account) -> Endpoint:
+    """Return where an account's mail is handed over, and how that server is trusted."""
+    from mcp_proton.imap.endpoint import Endpoint, Pin
+
+    pinned = account.submission_certificate
+    return Endpoint(
+        host=account.submission_host,
+        port=account.smtp,
+        tls=tls_mode(account.smtp_protection),
+        pin=Pin.read(pinned) if pinned else None,
+        plain_to_this_machine=account.smtp_protection is Security.PLAIN,
+    )
+
+
+def outlet(account: Account, login: Credentials) -> Outlet | None:
+    """Return where an account's mail leaves it; None where the owner switched sending off."""
+    from mcp_proton.imap.outlet import Outlet
+
+    if not account.sending:
+        return None
+    own = frozenset(one.email.lower() for one in account.senders)
+    return Outlet(submission(account), login, own)
+
+
 def tls_mode(security: Security) -> TlsMode:
     """Return the connection's TLS mode for the owner's word for it."""
     from mcp_proton.imap.endpoint import TlsMode
@@ -370,17 +396,24 @@ def backend(
     timing: Timing | None = None,
     known: KnownFindings | None = None,
     sightings: Sightings | None = None,
-) -> MailBackend:
+) -> ImapBackend | JmapBackend:
     """Return the backend of an account as config.toml describes it. Opens nothing by itself."""
     from mcp_proton.imap.backend import ImapBackend
     from mcp_proton.imap.endpoint import Credentials
 
     if account.kind is Kind.JMAP:
         return _jmap(name, account, password)
-    more: More = {"identity": _IDENTITY, "dates": dates, "timing": timing}
+    login = Credentials(account.username, password)
+    more: More = {
+        "identity": _IDENTITY,
+        "dates": dates,
+        "timing": timing,
+        "outlet": outlet(account, login),
+        "configured": account.senders,
+    }
     if account.kind is Kind.BRIDGE:
         return _bridge(name, account, password, known, guarded=account.guarded_trash, sightings=sightings, **more)
-    return ImapBackend(name, endpoint(account), Credentials(account.username, password), **more)
+    return ImapBackend(name, endpoint(account), login, **more)
 
 
 def _jmap(name: str, account: Account, password: Callable[[], Awaitable[str]]) -> JmapBackend:
@@ -389,7 +422,7 @@ def _jmap(name: str, account: Account, password: Callable[[], Awaitable[str]]) -
 
     place = Endpoint(account.url or "", tuple(account.origins or ()))
     login = Credentials(account.username, password, account.auth or Auth.BASIC)
-    return JmapBackend(name, place, login, labels=account.labels)
+    return JmapBackend(name, place, login, labels=account.labels, sends=account.sending, configured=account.senders)
 
 
 def _bridge(
@@ -424,6 +457,7 @@ def _demo_config(simulator: Simulator) -> Config:
         kind=Kind.BRIDGE,
         host=simulator.host,
         imap_port=simulator.imap_port,
+        smtp_port=simulator.smtp_port,
         username=simulator.username,
         secret="keyring",  # noqa: S106 - where a password would be; the demonstration has its own vault
         certificate=fingerprint(simulator.certificate_pem),

@@ -9,12 +9,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mcp_proton.bridge import evidence, filing, proof, roles, sending
+from mcp_proton.bridge.appending import BridgeAppending
+from mcp_proton.bridge.departed import Departed
 from mcp_proton.bridge.destroying import Destroying
 from mcp_proton.bridge.labelling import Labelling
 from mcp_proton.bridge.looking import MARKS
 from mcp_proton.bridge.mailbox_changes import MailboxChanges
 from mcp_proton.bridge.occurrences import SHOWING, Occurrences
+from mcp_proton.bridge.outbox import BridgeOutbox
 from mcp_proton.bridge.reattaching import Reattaching
+from mcp_proton.bridge.sent_lately import SentLately
 from mcp_proton.bridge.sync import Look, SyncWatch
 from mcp_proton.domain.errors import MailError, NotSynced, Unsupported
 from mcp_proton.domain.findings import NoFindings
@@ -32,6 +36,7 @@ from mcp_proton.imap.search import Habits
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from datetime import datetime
     from typing import Unpack
 
     from mcp_proton.bridge.evidence import Version
@@ -41,6 +46,7 @@ if TYPE_CHECKING:
     from mcp_proton.domain.handles import Handle
     from mcp_proton.domain.mail import Mailbox
     from mcp_proton.domain.outcome import Fate
+    from mcp_proton.domain.outgoing import Octets
     from mcp_proton.domain.ports import Coverage, FlagChange, Found, Home, Page
     from mcp_proton.domain.query import Query
     from mcp_proton.imap.backend import Settings
@@ -75,6 +81,7 @@ class BridgeBackend(ImapBackend):
     step = None
     _marks = MARKS
     advice = ADVICE
+    lag = proof.EVENT
 
     def __init__(
         self,
@@ -94,19 +101,23 @@ class BridgeBackend(ImapBackend):
         self._glancing: asyncio.Task[None] | None = None
         self._judged: tuple[object, EffectTable] | None = None
         known = self._occurrences = Occurrences(self._pool, self._known)
-        moving = filing.Filing(self._pool, self._mailbox_of, self._homes, known, guarded=guarded_trash)
         self._flagging = Flagging(self._pool, self._mailbox_of, page=sending.PAGE)
+        unstar = self._flagging.set_flags
+        moving = filing.Filing(self._pool, self._mailbox_of, self._homes, known, unstar, guarded=guarded_trash)
         self._moving = moving
         self._labelling = Labelling(self._pool, self._mailbox_of, self._homes, known)
         self._reattaching = Reattaching(self._pool, self._mailbox_of, self._homes, known)
-        unguarded = filing.Filing(
-            self._pool, self._mailbox_of, self._homes, known
-        )  # a star would hold what is destroyed
+        # A star would hold what is destroyed.
+        unguarded = filing.Filing(self._pool, self._mailbox_of, self._homes, known, unstar)
         self._destroying = Destroying(self._pool, self._mailbox_of, self._homes, known, unguarded)
-        self._proof = proof.Proving(
-            self._pool, self._mailbox_of, known, self._flagging.set_flags, guarded=guarded_trash
-        )
+        self._proof = proof.Proving(self._pool, self._mailbox_of, known, unstar, guarded=guarded_trash)
         self._changes = MailboxChanges(self._pool, self._listed)
+        departed = Departed()
+        sent_lately = SentLately(self._searches, self._known, self.fetch)
+        self._appending = BridgeAppending(self._pool, departed, sent_lately)
+        outlet = settings.get("outlet")
+        if outlet is not None:
+            self._outbox = BridgeOutbox(outlet, self._tracing, self._pool, self._mailbox_of, departed)
 
     # --- changing: one writer at a time, since two that do the same MOVE lose the message --------------------------
 
@@ -158,6 +169,13 @@ class BridgeBackend(ImapBackend):
         async with self._writer:
             return await self._proof.prove(fates, to, age)
 
+    async def append(
+        self, to: Mailbox, mail: Octets, *, flags: frozenset[str] = frozenset(), received: datetime | None = None
+    ) -> Handle:
+        """An import, or a draft; refused where Bridge would move a message it has."""
+        async with self._writer:
+            return await super().append(to, mail, flags=flags, received=received)
+
     async def create(self, path: str, role: Role) -> Mailbox:
         """A folder or a label."""
         async with self._writer:
@@ -199,7 +217,7 @@ class BridgeBackend(ImapBackend):
 
     def features(self) -> Mapping[str, Standing]:
         """Standing of every word of `imap.features.WORDS`, by what was recorded of this version."""
-        return evidence.features_of(self.version, self._capabilities(), self._found())
+        return self._with_sending(evidence.features_of(self.version, self._capabilities(), self._found()))
 
     def consequences(self) -> EffectTable:
         """Bridge's effect table, as far as its version is known to keep to it. The same object while nothing new is known."""

@@ -48,11 +48,13 @@ FAMILIES: Mapping[str, tuple[str, ...]] = {
     "exact_removal": ("destroy",),
     "mailboxes": ("create", "rename", "remove"),
     "reattach": ("reattach",),
+    "append": ("append",),
 }
 """verbs that stand or fall together, by the words of `imap.features` where there is one"""
 TRIED = frozenset({"set_flags", "move", "label", "unlabel", "destroy", "create", "rename", "remove"})
 """what a trial tries: a family is proved when all of its verbs that are tried were, and one at least is"""
 _FAMILY_OF = {verb: family for family, verbs in FAMILIES.items() for verb in verbs}
+_SENDING = ("send", "files_sent")
 _LACKING = {
     "copy": "a copy into a folder moves the message",
     "keywords": "the next event of the message erases them",
@@ -107,10 +109,10 @@ def _row(
     standing = families[family]
     if standing is Standing.UNAVAILABLE:
         why = next(one.why for verb in FAMILIES[family] if (one := known.get(verb)) is not None and not one.proved)
-        return replace(row, refused=True, result=_otherwise(why), instead=_ASK_THE_OWNER, evidence=Evidence.LIVE)
+        return replace(row, refused=True, result=_otherwise(why), instead=_ASK_THE_OWNER, evidence=(Evidence.LIVE,))
     if standing is Standing.UNVERIFIED:
-        return replace(row, evidence=Evidence.UNVERIFIED)
-    return row if recorded else replace(row, evidence=Evidence.LIVE)
+        return replace(row, evidence=(Evidence.UNVERIFIED,))
+    return row if recorded else replace(row, evidence=(Evidence.LIVE,))
 
 
 def _otherwise(why: str) -> str:
@@ -132,6 +134,7 @@ def features_of(
         **dict.fromkeys(_READING, Standing.AVAILABLE),
         **standings(version, findings),
         **dict.fromkeys(_LACKING, Standing.UNAVAILABLE),
+        **dict.fromkeys(_SENDING, Standing.AVAILABLE if version == RECORDED else Standing.UNVERIFIED),
         "idle": Standing.AVAILABLE if "IDLE" in capabilities else Standing.UNAVAILABLE,
     }
     return {word: standing[word] for word in features.WORDS}

@@ -5,28 +5,31 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcp_proton.domain.errors import MailError, Unsupported
-from mcp_proton.domain.mail import Identity
 from mcp_proton.domain.ports import Health
-from mcp_proton.imap import effect_tables, health
+from mcp_proton.imap import effect_tables, health, senders
 from mcp_proton.imap.errors import printable
 from mcp_proton.jmap import features
+from mcp_proton.jmap.appending import Appending
 from mcp_proton.jmap.client import Client
 from mcp_proton.jmap.filing import Filing
 from mcp_proton.jmap.mailbox_changes import MailboxChanges
 from mcp_proton.jmap.mailboxes import FRESH, Mailboxes
 from mcp_proton.jmap.messages import Messages
 from mcp_proton.jmap.occurrences import Occurrences
+from mcp_proton.jmap.outbox import Outbox
 from mcp_proton.jmap.proving import Proving
 from mcp_proton.jmap.search import Searches
 from mcp_proton.jmap.web import Web
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
+    from datetime import datetime
 
     from mcp_proton.domain.consequences import EffectTable
     from mcp_proton.domain.handles import Handle
-    from mcp_proton.domain.mail import Envelope, Mailbox, Role, Structure
+    from mcp_proton.domain.mail import Envelope, Identity, Mailbox, Role, Structure
     from mcp_proton.domain.outcome import Fate
+    from mcp_proton.domain.outgoing import Octets, Submits
     from mcp_proton.domain.ports import FlagChange, Found, Home, Page, Standing
     from mcp_proton.domain.query import Query
     from mcp_proton.jmap.endpoint import Credentials, Endpoint
@@ -37,10 +40,11 @@ class JmapBackend:
     """See `MailBackend` for what each method promises. `name` is the account's slug.
 
     `labels` is the path below which mailboxes are labels: JMAP itself does not tell labels from folders. A list of
-    mailboxes is good for `listed_for` seconds.
+    mailboxes is good for `listed_for` seconds. `configured` are addresses the owner sends as, `sends` whether at all.
     """
 
     advice = health.ADVICE
+    lag = 0.0
 
     def __init__(
         self,
@@ -50,6 +54,8 @@ class JmapBackend:
         *,
         labels: str | None = None,
         listed_for: float = FRESH,
+        sends: bool = True,
+        configured: Sequence[Identity] = (),
         timing: Timing | None = None,
     ) -> None:
         self.name = name
@@ -64,6 +70,9 @@ class JmapBackend:
         self._filing = Filing(self._client, occurrences, self._mailboxes, self._own_addresses)
         self._proving = Proving(self._client, occurrences, self._mailboxes)
         self._changes = MailboxChanges(self._client, self._mailboxes, labels)
+        self._appending = Appending(self._client, self._mailboxes)
+        self._configured, self._sends = tuple(configured), sends
+        self._outbox = Outbox(self._client, self._mailboxes, self._searches, self._configured)
 
     # --- what is known without asking ------------------------------------------------------------------------------
 
@@ -168,13 +177,34 @@ class JmapBackend:
         """A label, or a folder that is empty."""
         await self._changes.remove(box)
 
+    async def append(
+        self, to: Mailbox, mail: Octets, *, flags: frozenset[str] = frozenset(), received: datetime | None = None
+    ) -> Handle:
+        """Blob and Email/import."""
+        return await self._appending.append(to, mail, flags, received)
+
     async def subscribe(self, box: Mailbox, *, on: bool) -> None:
         """For other programs."""
         await self._changes.subscribe(box, on=on)
 
     async def identities(self) -> Sequence[Identity]:
-        """The login name, where it is an address."""
-        return [Identity(one) for one in sorted(await self._own_addresses())]
+        """What the server lets this login send as, and what the owner configured."""
+        try:
+            told = [one for _, one in await self._outbox.identities() if "@" in one.email and "*" not in one.email]
+        except Unsupported:
+            told = []
+        known = {one.email.lower() for one in self._configured}
+        told = list({one.email.lower(): one for one in told if one.email.lower() not in known}.values())
+        return [*told, *self._configured] if told else senders.identities(self._credentials.username, self._configured)
+
+    @property
+    def submits(self) -> Submits | None:
+        """None where the owner switched sending off."""
+        return self._outbox if self._sends else None
+
+    async def check_sending(self) -> None:
+        """Ask who may be sent as. Raises `Unavailable` or `Unsupported`."""
+        await self._outbox.check_login()
 
     async def aclose(self) -> None:
         """Close every connection."""
@@ -184,7 +214,8 @@ class JmapBackend:
 
     async def _own_addresses(self) -> frozenset[str]:
         session = await self._client.session()
-        return frozenset(one.lower() for one in (session.username, self._credentials.username) if "@" in one)
+        named = (session.username, *senders.own(self._credentials.username, self._configured))
+        return frozenset(one.lower() for one in named if "@" in one)
 
     def _check_labels(self) -> None:
         if self._labels is None:

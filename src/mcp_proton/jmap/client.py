@@ -16,6 +16,7 @@ from mcp_proton.jmap.session import CORE, MAIL, SUBMISSION, Session
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
 
+    from mcp_proton.domain.outgoing import Octets
     from mcp_proton.jmap.endpoint import Endpoint
     from mcp_proton.jmap.session import Limits
     from mcp_proton.jmap.values import Object
@@ -111,6 +112,15 @@ class Client:
                 raise answer
             found.append(answer)
         return found
+
+    async def upload(self, mail: Octets) -> str:
+        """The id of a blob of these octets. Nothing of the account changes by it."""
+        session = await self.session()
+        url = session.uploading(self._base, self._endpoint)
+        told = values.parsed(await self._web.upload(url, mail, LARGEST_SESSION))
+        if values.number(told.get("size"), mail.size) != mail.size:
+            raise ProtocolViolation("the mail server holds another number of octets than were sent")
+        return values.identifier(told.get("blobId"))
 
     async def blob(self, blob_id: str, start: int = 0, limit: int | None = None) -> AsyncIterator[bytes]:
         """The octets of a blob, piece by piece."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from mcp_proton.domain.ports import Standing
 from mcp_proton.imap.features import WORDS
+from mcp_proton.jmap.session import SUBMISSION
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,4 +24,6 @@ def of(session: Session | None, *, labels: bool) -> Mapping[str, Standing]:
     changing = Standing.UNAVAILABLE if session.read_only else Standing.AVAILABLE
     found = dict.fromkeys(WORDS, changing)
     found |= dict.fromkeys(_ALWAYS, Standing.AVAILABLE) | dict.fromkeys(_NEVER, Standing.UNAVAILABLE)
+    if SUBMISSION not in session.capabilities:
+        found |= dict.fromkeys(("send", "files_sent"), Standing.UNAVAILABLE)
     return found | ({} if labels else {"labels": Standing.UNAVAILABLE})

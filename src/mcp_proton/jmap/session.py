@@ -32,6 +32,7 @@ class Limits:
     calls: int
     request_size: int
     requests: int
+    upload: int | None
 
     @classmethod
     def of(cls, core: Object) -> Limits:
@@ -44,6 +45,7 @@ class Limits:
             calls=max(1, values.number(core.get("maxCallsInRequest"), 16)),
             request_size=size,
             requests=min(max(1, values.number(core.get("maxConcurrentRequests"), 4)), MOST_CONCURRENT),
+            upload=values.number(core.get("maxSizeUpload")) or None,
         )
 
 

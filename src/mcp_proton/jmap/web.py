@@ -20,6 +20,7 @@ from mcp_proton.jmap.errors import LimitExceeded, ProtocolViolation, border, is_
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
 
+    from mcp_proton.domain.outgoing import Octets
     from mcp_proton.jmap.endpoint import Credentials, Endpoint
 
 MOST_REDIRECTS = 5
@@ -67,6 +68,13 @@ class Web:
             await self._check(answer, changes=changes)
             return await _whole(answer, most, changes=changes)
 
+    async def upload(self, url: str, mail: Octets, most: int) -> bytes:
+        """Send octets, piece by piece. Return the octets of the answer."""
+        headers = {"Content-Type": "application/octet-stream", "Content-Length": str(mail.size), "Accept": JSON}
+        async with self._sent("POST", url, content=mail.chunks(), headers=headers, doing="taking a message") as answer:
+            await self._check(answer, changes=False)
+            return await _whole(answer, most, changes=False)
+
     async def stream(self, url: str, start: int, limit: int | None) -> AsyncIterator[bytes]:
         """Octets from `start`, at most `limit`: by a range where the server can, else by passing over what is before."""
         headers = {"Accept": "*/*", "Accept-Encoding": "identity"}
@@ -96,7 +104,7 @@ class Web:
         *,
         headers: Mapping[str, str],
         doing: str,
-        content: bytes | None = None,
+        content: bytes | AsyncIterator[bytes] | None = None,
         changes: bool = False,
     ) -> AsyncIterator[httpx2.Response]:
         await self._patience.turn()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from tests.servers.jmap.store import properties
@@ -27,6 +27,7 @@ class Limits:
     calls: int = 16
     size: int = 10_000_000
     requests: int = 4
+    upload: int = 50_000_000
     query: int | None = None
     """an enforced limit of ids a page, told in the answer"""
 
@@ -36,6 +37,9 @@ class Methods:
 
     def __init__(self, store: Store, limits: Limits) -> None:
         self.store, self.limits = store, limits
+        self._created: dict[str, str] = {}
+        self.refuse_sending: str | None = None
+        """the type of the error a submission ends with"""
 
     def call(self, name: str, arguments: Answer) -> Answer:
         if arguments.get("accountId") != "acc":
@@ -44,6 +48,9 @@ class Methods:
             "Email/get": self.email_get,
             "Email/query": self.email_query,
             "Email/set": self.email_set,
+            "Email/import": self.email_import,
+            "Identity/get": lambda _: {"state": "1", "list": self.store.identities, "notFound": []},
+            "EmailSubmission/set": self.submission_set,
             "Mailbox/get": self.mailbox_get,
             "Mailbox/set": self.mailbox_set,
         }
@@ -95,6 +102,36 @@ class Methods:
         if told["updated"] or told["destroyed"]:
             self.store.touched()
         return {"oldState": before, "newState": str(self.store.state), **told}
+
+    def email_import(self, asked: Answer) -> Answer:
+        told: Answer = {"created": {}, "notCreated": {}}
+        for name, wanted in asked["emails"].items():
+            raw = self.store.blob(wanted["blobId"])
+            if raw is None or not wanted["mailboxIds"].keys() <= self.store.folders.keys():
+                told["notCreated"][name] = {"type": "invalidProperties"}
+                continue
+            now = datetime.now(UTC).replace(microsecond=0)
+            when = datetime.fromisoformat(wanted["receivedAt"]) if "receivedAt" in wanted else now
+            words = frozenset(wanted["keywords"])
+            made = self.store.add(raw, *wanted["mailboxIds"], keywords=words, received=when)
+            self._created[f"#{name}"] = made.id
+            told["created"][name] = {"id": made.id, "blobId": made.blob, "threadId": "t", "size": len(made.raw)}
+        return told
+
+    def submission_set(self, asked: Answer) -> Answer:
+        told: Answer = {"created": {}, "notCreated": {}}
+        for name, wanted in asked["create"].items():
+            stored = self.store.emails.get(self._created.get(wanted["emailId"], wanted["emailId"]))
+            if self.refuse_sending is not None or stored is None:
+                told["notCreated"][name] = {"type": self.refuse_sending or "invalidProperties"}
+                continue
+            envelope = wanted["envelope"]
+            to = [one["email"] for one in envelope["rcptTo"]]
+            self.store.sent.append((envelope["mailFrom"]["email"], to, stored.raw))
+            self._patched(stored.id, asked["onSuccessUpdateEmail"][f"#{name}"])
+            self.store.touched()
+            told["created"][name] = {"id": f"s{len(self.store.sent)}", "undoStatus": "final"}
+        return told
 
     def _patched(self, email_id: str, patch: Answer) -> str | None:
         stored = self.store.emails.get(email_id)

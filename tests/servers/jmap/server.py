@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from typing import Self
 
 CORE, MAIL = "urn:ietf:params:jmap:core", "urn:ietf:params:jmap:mail"
-USER, PASSWORD = "alice@example.org", "secret"
+SUBMISSION = "urn:ietf:params:jmap:submission"
+USER, PASSWORD = "alice@example.org", "open-sesame-7k"
 Lie = Callable[[str, dict[str, Any]], dict[str, Any]]
 
 
@@ -99,6 +100,8 @@ class JmapServer:
             return 200, {}, json.dumps(self._session() | self.session_changes).encode()
         if path.startswith("/jmap/blob/"):
             return self._blob(path.split("/")[4], headers.get("range"))
+        if verb == "POST" and path == "/jmap/upload/acc":
+            return 201, {}, json.dumps({"blobId": self.store.upload(body), "size": len(body)}).encode()
         if verb == "POST" and path == "/jmap/api":
             self.under_way += 1
             self.most_under_way = max(self.most_under_way, self.under_way)
@@ -120,10 +123,11 @@ class JmapServer:
             "maxCallsInRequest": self.limits.calls,
             "maxSizeRequest": self.limits.size,
             "maxConcurrentRequests": self.limits.requests,
+            "maxSizeUpload": self.limits.upload,
         }
         return {
-            "capabilities": {CORE: core, MAIL: {}},
-            "accounts": {"acc": {"isReadOnly": False, "accountCapabilities": {MAIL: {}}}},
+            "capabilities": {CORE: core, MAIL: {}, SUBMISSION: {}},
+            "accounts": {"acc": {"isReadOnly": False, "accountCapabilities": {MAIL: {}, SUBMISSION: {}}}},
             "primaryAccounts": {MAIL: "acc"},
             "username": USER,
             "apiUrl": "api",
@@ -152,7 +156,7 @@ class JmapServer:
         self.called.append([call[0] for call in calls])
         if len(calls) > self.limits.calls or len(body) > self.limits.size:
             return 400, {"Content-Type": "application/problem+json"}, b'{"type":"urn:ietf:params:jmap:error:limit"}'
-        changes = any(call[0].endswith("/set") for call in calls)
+        changes = any(call[0].endswith(("/set", "/import")) for call in calls)
         if changes and self.cut == "before":
             self.cut = None
             return None

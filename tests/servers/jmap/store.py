@@ -51,6 +51,10 @@ class Store:
         self.emails: dict[str, Stored] = {}
         self.folders: dict[str, Folder] = {}
         self.state = 1
+        self.uploads: dict[str, bytes] = {}
+        self.identities = [{"id": "id1", "name": "Alice", "email": "alice@example.org"}]
+        self.sent: list[tuple[str, list[str], bytes]] = []
+        """what was submitted: sender, recipients, octets"""
         self._made = 0
         for role in ROLES:
             self.folder(role.title(), role=role)
@@ -88,8 +92,16 @@ class Store:
     def touched(self) -> None:
         self.state += 1
 
+    def upload(self, octets: bytes) -> str:
+        """Keep octets that were sent."""
+        name = f"U{self._next()}"
+        self.uploads[name] = octets
+        return name
+
     def blob(self, blob_id: str) -> bytes | None:
         """The octets of a blob: a message, or a part of one, decoded."""
+        if blob_id in self.uploads:
+            return self.uploads[blob_id]
         email_id, _, path = blob_id.removeprefix("B").partition("-")
         found = self.emails.get(email_id)
         if found is None or not path:
