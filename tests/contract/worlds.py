@@ -389,12 +389,19 @@ class ScriptedJmap:
         self._deliver(mail, self.server.store.by_name(self.folder).id)
 
     async def rebuild_folder(self, mail: Mail) -> None:
+        """Another mailbox of that name: a message of the same octets is the same one, what else was in it is gone."""
         store = self.server.store
         old = store.folders.pop(store.by_name(self.folder).id)
-        for email_id in [one.id for one in store.emails.values() if old.id in one.mailboxes]:
-            del store.emails[email_id]
-        store.folder(self.folder)
-        await self.put_into_folder(mail)
+        new = store.folder(self.folder)
+        raw = mail.raw.replace(b"\n", b"\r\n")
+        for one in [one for one in store.emails.values() if old.id in one.mailboxes]:
+            one.mailboxes.discard(old.id)
+            if one.raw == raw:
+                one.mailboxes.add(new.id)
+            elif not one.mailboxes:
+                del store.emails[one.id]
+        if not any(new.id in one.mailboxes for one in store.emails.values()):
+            await self.put_into_folder(mail)
 
     async def empty_inbox(self) -> None:
         self.server.store.emails.clear()

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from mcp_proton.domain.mail import Role
 from mcp_proton.domain.outcome import Ending, Fate, Proof
 from mcp_proton.domain.ports import Home
+from mcp_proton.imap.homes import KINDS
 from mcp_proton.jmap import keys, values
 from mcp_proton.jmap.client import Call
 from mcp_proton.jmap.occurrences import pages
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from mcp_proton.jmap.mailboxes import Mailboxes
     from mcp_proton.jmap.occurrences import Occurrences
 
-NOT_DONE = "it was looked for, and is where it was"
+NOT_DONE = "it was looked for, and is there"
 
 
 class Proving:
@@ -49,13 +51,15 @@ class Proving:
 
     async def _told(self, fate: Fate, places: frozenset[str], to: Mailbox | Home | None) -> Fate:
         boxes = await self._mailboxes.all()
-        source = next((box.id for box in boxes if box.tag == fate.handle.tag), None)
-        homes = [box for box in boxes if box.role.value in {"inbox", "sent", "drafts"}]
+        source = next((box for box in boxes if box.tag == fate.handle.tag), None)
+        homes = [box for box in boxes if box.role in KINDS]
         for target in () if to is None else homes if isinstance(to, Home) else (to,):
-            if target.id in places and target.id != source:
+            if target.id in places and target != source:
                 now = keys.handle(target, fate.handle.key)
                 return replace(fate, ending=Ending.DONE, code=None, why=None, now=now, proof=Proof.SEEN)
-        if source in places:
+        # To destroy takes a message out of every mailbox; only a label is taken off one alone.
+        off = source is not None and source.role is Role.LABEL
+        if (source is not None and source.id in places) or (to is None and places and not off):
             return replace(fate, ending=Ending.FAILED, code="not_done", why=NOT_DONE, proof=None)
         if to is None:
             return replace(fate, ending=Ending.DONE, code=None, why=None, proof=Proof.SEEN)

@@ -369,3 +369,15 @@ async def test_a_mailbox_whose_making_was_not_answered_is_uncertain(cut: Any) ->
         with pytest.raises(Ambiguous):
             await backend.create("New", Role.FOLDER)
         assert any(one.path == "New" for one in await backend.mailboxes(fresh=True)) is (cut == "after")
+
+
+async def test_what_was_rescued_from_trash_is_never_told_as_destroyed() -> None:
+    """To destroy takes a message out of every mailbox: one that is anywhere was not."""
+    async with account() as (server, backend):
+        some = await ready(server, backend, "destroy")
+        server.cut = "before"
+        fates = await act(backend, "destroy", some)
+        server.store.emails[some[0].key].mailboxes = {server.store.by_role("inbox").id}
+        del server.store.emails[some[1].key]
+        proved = await backend.prove(fates, None, 0.0)
+        assert [fate.ending for fate in proved] == [Ending.FAILED, Ending.DONE]
