@@ -14,6 +14,7 @@ from .mail import Envelope, Identity, Mailbox, Role, Structure
 from .outcome import Fate
 from .outgoing import Octets, Submits
 from .query import Query
+from .walk import Interval, Stretch
 
 
 class Standing(StrEnum):
@@ -153,6 +154,14 @@ class MailBackend(Protocol):
 
     async def search(self, scope: Sequence[Mailbox], query: Query, page: Page) -> Found:
         """Return matching envelopes by date. Stops at `page.limit` rows or when `page.budget` is used up."""
+        ...
+
+    async def ids(self, box: Mailbox, within: Interval, position: int, limit: int) -> Stretch:
+        """Return a stretch of a mailbox's handles from `position` on, by date received, the oldest first, and nothing else.
+
+        The same `state` in two answers: the same messages in the same order, so that stretches fit together. `NotSynced`
+        while the order is not known yet.
+        """
         ...
 
     async def envelopes(self, handles: Sequence[Handle]) -> Sequence[Envelope]:

@@ -12,6 +12,7 @@ from mcp_proton.jmap import features
 from mcp_proton.jmap.appending import Appending
 from mcp_proton.jmap.client import Client
 from mcp_proton.jmap.filing import Filing
+from mcp_proton.jmap.idwalk import IdWalk
 from mcp_proton.jmap.mailbox_changes import MailboxChanges
 from mcp_proton.jmap.mailboxes import FRESH, Mailboxes
 from mcp_proton.jmap.messages import Messages
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from mcp_proton.domain.outgoing import Octets, Submits
     from mcp_proton.domain.ports import FlagChange, Found, Home, Page, Standing
     from mcp_proton.domain.query import Query
+    from mcp_proton.domain.walk import Interval, Stretch
     from mcp_proton.jmap.endpoint import Credentials, Endpoint
     from mcp_proton.jmap.web import Timing
 
@@ -66,6 +68,7 @@ class JmapBackend:
         self._mailboxes = Mailboxes(name, self._client, labels, listed_for)
         occurrences = Occurrences(self._client, self._mailboxes)
         self._searches = Searches(self._client)
+        self._walk = IdWalk(self._client)
         self._messages = Messages(self._client, occurrences)
         self._filing = Filing(self._client, occurrences, self._mailboxes, self._own_addresses)
         self._proving = Proving(self._client, occurrences, self._mailboxes)
@@ -106,6 +109,10 @@ class JmapBackend:
     async def search(self, scope: Sequence[Mailbox], query: Query, page: Page) -> Found:
         """Matching envelopes by date."""
         return await self._searches.search(scope, query, page)
+
+    async def ids(self, box: Mailbox, within: Interval, position: int, limit: int) -> Stretch:
+        """Handles by date received."""
+        return await self._walk.ids(box, within, position, limit)
 
     async def envelopes(self, handles: Sequence[Handle]) -> Sequence[Envelope]:
         """Envelopes of what is still there."""

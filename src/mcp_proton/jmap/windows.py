@@ -33,11 +33,17 @@ class Window:
     @property
     def has_more(self) -> bool:
         """Whether something comes after it: by the total, else unless it is empty (J-67)."""
-        return self.position + len(self.ids) < self.total if self.total is not None else bool(self.ids)
+        if self.total is None:
+            return bool(self.ids)
+        return bool(self.ids) and self.position + len(self.ids) < self.total
 
 
-def read(answer: Object, asked: int) -> Window:
-    """Read an answer to a query for at most `asked` ids. Raises `InvalidUpstream` for what no server may say."""
+def read(answer: Object, asked: int, position: int | None = None) -> Window:
+    """Read an answer to a query for at most `asked` ids. Raises `InvalidUpstream` for what no server may say.
+
+    `position` is where they were asked for (None: by an anchor). A page from elsewhere would be a gap or a double; only
+    one that is empty, asked for at or past a known end, may say another position (J-74, J-75).
+    """
     try:
         ids = tuple(values.identifier(one) for one in values.sequence(answer.get("ids")))
         total = None if answer.get("total") is None else values.number(answer["total"])
@@ -48,6 +54,7 @@ def read(answer: Object, asked: int) -> Window:
     except Unavailable as error:
         raise InvalidUpstream(error.message) from None
     _check(window, asked)
+    _check_end(window, window.position if position is None else position)
     return window
 
 
@@ -61,5 +68,14 @@ def _check(window: Window, asked: int) -> None:
         raise InvalidUpstream("the mail server named a message twice")
     if window.total is not None and window.ids and window.total < window.position + len(window.ids):
         raise InvalidUpstream("the mail server's total is smaller than what it gave")
-    if window.total is not None and not window.ids and window.position < window.total:
-        raise InvalidUpstream("the mail server gave nothing where it says that there is more")
+
+
+def _check_end(window: Window, position: int) -> None:
+    if window.ids:
+        if window.position != position:
+            raise InvalidUpstream("the mail server gave another page than was asked for")
+    elif window.total is not None:
+        if position < window.total:
+            raise InvalidUpstream("the mail server gave nothing where it says that there is more")
+    elif window.position != position:
+        raise InvalidUpstream("the mail server gave nothing, and not for what was asked")

@@ -14,6 +14,7 @@ from mcp_proton.domain.outcome import Fate
 from mcp_proton.domain.outgoing import Capacity, Octets, Repetition, Submission, Submits, Trace
 from mcp_proton.domain.ports import FlagChange, Found, Health, Home, MailBackend, Page, Standing
 from mcp_proton.domain.query import Query
+from mcp_proton.domain.walk import Interval, Stretch
 
 T = TypeVar("T")
 
@@ -52,6 +53,10 @@ class RetryReads:
     async def search(self, scope: Sequence[Mailbox], query: Query, page: Page) -> Found:
         """Tried twice."""
         return await _twice(lambda: self._inner.search(scope, query, page))
+
+    async def ids(self, box: Mailbox, within: Interval, position: int, limit: int) -> Stretch:
+        """Tried twice."""
+        return await _twice(lambda: self._inner.ids(box, within, position, limit))
 
     async def envelopes(self, handles: Sequence[Handle]) -> Sequence[Envelope]:
         """Tried twice."""

@@ -25,6 +25,7 @@ from mcp_proton.domain.ports import (
     Standing,
 )
 from mcp_proton.domain.query import Query, matches
+from mcp_proton.domain.walk import Interval, Stretch
 from mcp_proton.mime import outline as mime_outline
 from mcp_proton.mime import searching, selecting
 from mcp_proton.testing.boxes import (
@@ -44,6 +45,7 @@ from mcp_proton.testing.boxes import (
     identity_of,
     no_source,
     position,
+    stretch,
 )
 from mcp_proton.testing.clock import EPOCH
 from mcp_proton.testing.outgoing import MemoryOutgoing
@@ -146,6 +148,11 @@ class MemoryAccount:
         )
         after = f"{generations(scope, self.boxes)}~{rows[-1].handle}" if more else None
         return Found(rows, coverage, after)
+
+    async def ids(self, box: Mailbox, within: Interval, position: int, limit: int) -> Stretch:
+        """By date, then in the order of arrival."""
+        self.calls.append("ids")
+        return stretch(self.boxes[box.path], within, position, limit)
 
     async def envelopes(self, handles: Sequence[Handle]) -> Sequence[Envelope]:
         """Return envelopes of what is still there."""
