@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from tests.servers import gluon_build
 
-from . import door, filing, journal, listing, memory, places, reading, searching, sending, startup, trashing
+from . import door, filing, jmap, journal, listing, memory, places, reading, searching, sending, startup, trashing
 from .timing import Figure, tell
 
 MANY = 50_000
@@ -71,6 +71,7 @@ PARTS: dict[str, Callable[[], list[Figure] | None]] = {
     "reading": run_reading,
     "searching": run_searching,
     "filing": run_filing,
+    "jmap": jmap.measure,
     "engine": run_engine,
     "trashing": trashing.measure,
     "journal": journal.measure,
