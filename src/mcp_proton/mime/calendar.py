@@ -60,7 +60,6 @@ def read(octets: bytes, declared: str | None = "utf-8") -> Calendar:
     decoded = charset.decode(octets[:MOST_OCTETS], declared, complete=len(octets) <= MOST_OCTETS)
     notices = set(decoded.notices)
     text = visible(decoded.text).text
-    method = _METHOD.search(text)
     events: list[Event] = []
     for number, component in enumerate(_components(text, notices)):
         if number >= MOST_EVENTS:
@@ -71,7 +70,13 @@ def read(octets: bytes, declared: str | None = "utf-8") -> Calendar:
             events.append(event)
     if len(octets) > MOST_OCTETS:
         notices.add(Notice.TRUNCATED)
-    return Calendar(method[1].upper() if method else "", tuple(events), frozenset(notices))
+    return Calendar(method(text), tuple(events), frozenset(notices))
+
+
+def method(text: str) -> str:
+    """Return what a calendar is for (RFC 5546 §1.4) in capitals, or nothing where it does not say."""
+    found = _METHOD.search(text)
+    return found[1].upper() if found else ""
 
 
 def to_text(octets: bytes, declared: str | None = "utf-8") -> Decoded:
