@@ -261,6 +261,7 @@ async def _opened(found: Settings, vault: SecretProvider) -> AsyncIterator[Runni
     from mcp_proton.storage.leases import SqlLeases
     from mcp_proton.storage.policyfile import PolicyInForce
     from mcp_proton.storage.runners import Runner
+    from mcp_proton.storage.sendings import SqlSendings
     from mcp_proton.storage.switches import SqlSwitches
 
     clock, kept = SystemClock(), found.config.storage
@@ -289,8 +290,10 @@ async def _opened(found: Settings, vault: SecretProvider) -> AsyncIterator[Runni
             timezone=found.config.service.zone,
             accounts_of=found.config.accounts_of,
             reviews=found.config.reviews,
+            spool=found.folders.state,
         ),
         leases=SqlLeases(database, clock, runner),
+        sendings=SqlSendings(database),
         channels=SqlChannels(database, clock),
         alarm=SqlSwitches(database, _switches(found), clock).freeze,
     )
