@@ -111,7 +111,7 @@ def _body(letter: Letter) -> _Part:
         page = _text("html", letter.html, "html")
         views.append(_several("related", [page, *_enclosed(letter, within)], {"type": "text/html"}))
     if letter.calendar is not None:
-        views.append(_text("calendar", letter.calendar, "calendar", method=method(letter.calendar)))
+        views.append(_answer(letter.calendar))
     return _several("mixed", [_several("alternative", views), *_enclosed(letter, beside)])
 
 
@@ -120,6 +120,16 @@ def _plain(letter: Letter) -> str:
     if letter.text or letter.html is None:
         return letter.text
     return html.to_text(letter.html).text
+
+
+def _answer(source: str) -> _Leaf:
+    """Return the part by which a calendar program knows what is asked of it (RFC 6047 §2.4)."""
+    said = method(source)
+    if not said:
+        raise Invalid(
+            "`calendar` names no METHOD", next="give a whole calendar object, such as an answer to an invitation"
+        )
+    return _text("calendar", source, "calendar", method=said)
 
 
 def _text(subtype: str, text: str, field: str, *, method: str = "") -> _Leaf:

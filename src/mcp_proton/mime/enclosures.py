@@ -81,7 +81,12 @@ def _named(field: str, enclosure: Enclosure) -> dict[str, str]:
     return {"filename": name} if name else {}
 
 
+def writable_content_id(content_id: str) -> bool:
+    """Whether an id can stand in a Content-ID field: visible ASCII without angle brackets."""
+    return _CONTENT_ID.fullmatch(content_id) is not None
+
+
 def _content_id(field: str, content_id: str) -> bytes:
-    if not _CONTENT_ID.fullmatch(content_id):
+    if not writable_content_id(content_id):
         raise Invalid(f"`{field}` is not an id", next="give it in visible ASCII, without angle brackets")
     return fields.folded("Content-ID", [f" <{content_id}>"])

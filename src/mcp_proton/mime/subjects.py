@@ -30,10 +30,11 @@ def _prefixed(prefix: str, stacked: re.Pattern[str], subject: str) -> str:
     bare = subject.strip()
     while (found := stacked.match(bare)) is not None:
         bare = f"{found[1]}{bare[found.end() :]}"
-    return _cut(f"{prefix} {bare}".strip())
+    return cut(f"{prefix} {bare}".strip())
 
 
-def _cut(subject: str) -> str:
+def cut(subject: str) -> str:
+    """Return at most `LONGEST` octets of a subject, a longer one ended with an ellipsis."""
     octets = subject.encode("utf-8", "replace")
     if len(octets) <= LONGEST:
         return subject

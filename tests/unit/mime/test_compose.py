@@ -409,7 +409,13 @@ def test_a_body_with_a_nul_or_half_a_character_is_refused() -> None:
     for field in ("text", "html", "calendar"):
         for bad in ("a\0b", "a\ud800b"):
             with pytest.raises(Invalid, match=f"`{field}`"):
-                compose(letter(**{field: bad}))
+                compose(letter(**{field: f"METHOD:REPLY\n{bad}"}))
+
+
+def test_a_calendar_must_say_what_it_asks_for() -> None:
+    """RFC 6047 §2.4."""
+    with pytest.raises(Invalid, match="`calendar`"):
+        compose(letter(calendar="BEGIN:VCALENDAR\nEND:VCALENDAR\n"))
 
 
 def test_a_content_id_cannot_break_its_field() -> None:

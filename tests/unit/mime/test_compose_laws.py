@@ -64,7 +64,7 @@ def letters(draw: st.DrawFn) -> tuple[Letter, list[bytes]]:
             enclosure(whole(octets, kind), name, kind, content_id=f"{place}@x" if draw(st.booleans()) else None)
             for place, (octets, name, kind) in enumerate(files)
         ),
-        calendar=draw(st.none() | BODY),
+        calendar=draw(st.none() | BODY.map("METHOD:REPLY\n{}".format)),
     )
     return asked, [whole(octets, kind) for octets, _, kind in files]
 
@@ -183,7 +183,7 @@ def test_whatever_stands_in_a_field_it_is_refused_or_stays_in_its_field(where: s
         "filename": {"enclosures": (enclosure(b"x", value, "text/plain"),)},
         "type": {"enclosures": (enclosure(b"x", "x", value),)},
         "cid": {"html": "x", "enclosures": (enclosure(b"x", "x", content_id=value),)},
-        "text": {"text": value, "calendar": value},
+        "text": {"text": value, "calendar": f"METHOD:REPLY\n{value}"},
     }[where]
     asked = letter(html="<p>x</p>", enclosures=(file,), in_reply_to="<a@b>", references=("<a@b>",))
     try:
