@@ -172,7 +172,7 @@ class BridgeBackend(ImapBackend):
 
     def features(self) -> Mapping[str, Standing]:
         """Standing of every word of `imap.features.WORDS`, by what was recorded of this version."""
-        return evidence.features_of(self.version, self._capabilities())
+        return self._with_sending(evidence.features_of(self.version, self._capabilities()))
 
     def _arranged(self, entries: Iterable[ListEntry]) -> list[Mailbox]:
         return roles.mailboxes(self.name, entries)
