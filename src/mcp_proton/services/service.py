@@ -76,12 +76,11 @@ class MailService:
         await self._performing.aclose()
 
     async def _recover(self) -> None:
-        try:
-            await self._recovery.all()
-            await self._proving.all()
-            await self._following.all()
-        except MailError as error:
-            _log.warning("what was left in the middle could not be settled yet: %s", error.message)
+        for settle in (self._recovery.all, self._proving.all, self._following.all):
+            try:
+                await settle()
+            except MailError as error:
+                _log.warning("what was left in the middle could not be settled yet: %s", error.message)
 
     async def submit(self, caller: Caller, request: Request, progress: Progress | None = None) -> Outcome[Result]:
         """Do, ask or refuse. Never raises one of our errors: they are ordinary outcomes, with what to do next."""

@@ -81,7 +81,7 @@ class InvitationsAnswer(Request):
     """Answer an invitation by mail to its organizer."""
 
     message: OneHandle
-    response: Response
+    response: Annotated[Response, Mark.TOKEN]
     comment: Text = ""
     sender: Annotated[Sender, Field(alias="from")] = None
 
