@@ -9,6 +9,7 @@ from typing import Annotated
 from pydantic import Field
 
 from mcp_proton.domain.context import Context
+from mcp_proton.domain.effects import Effect
 from mcp_proton.domain.operation import Operation, Request, Result
 from mcp_proton.domain.outcome import INLINE, Ending, Fate, Outcome, Record, Status, weakest
 from mcp_proton.services.answers import instant
@@ -155,7 +156,7 @@ async def _standing(request: OperationsStatus, record: Record, ctx: Context) -> 
         skipped=count[Ending.SKIPPED],
         failed=count[Ending.FAILED],
         uncertain=count[Ending.UNCERTAIN],
-        pending=max(0, record.total - sum(count.values())),
+        pending=0 if Effect.SEND in record.effects else max(0, record.total - sum(count.values())),
         proof=weakest(record.proofs),
         mail=None if sending is None else delivered(sending),
         items=[_item(fate) for fate in fates],

@@ -16,7 +16,7 @@ from mcp_proton.mime.invitation import Response, answered
 from mcp_proton.mime.reply import Answer
 from mcp_proton.mime.reply import forward as passed_on
 from mcp_proton.mime.reply import reply as begun
-from mcp_proton.services import acquainted, afterwards, answering, identities, invitations, letters, reviewed
+from mcp_proton.services import acquainted, afterwards, answering, identities, invitations, letters, repeats, reviewed
 from mcp_proton.services.addressees import Recipients, Sender
 from mcp_proton.services.dispatching import power
 from mcp_proton.services.fields import Mark, OneHandle, Text
@@ -92,7 +92,9 @@ async def pin(request: MailSend, ctx: Context) -> MailSend:
         raise Invalid("a mail needs a recipient", next="give `to`")
     account = account_of(request, ctx)
     most = (await power(ctx.backend(account)).capacity()).submit
-    return await letters.fix(request, ctx, most)
+    fixed = await letters.fix(request, ctx, most)
+    await repeats.foresee(account, letters.letter(fixed), ctx)
+    return fixed
 
 
 async def plan(request: MailSend, ctx: Context) -> Finer:
