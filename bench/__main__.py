@@ -6,7 +6,7 @@ import asyncio
 import sys
 from collections.abc import Callable
 
-from . import door, filing, listing, memory, places, searching, startup
+from . import door, filing, listing, memory, places, searching, sending, startup
 from .timing import Figure, tell
 
 MANY = 50_000
@@ -44,6 +44,7 @@ PARTS: dict[str, Callable[[], list[Figure] | None]] = {
     "listing": run_listing,
     "searching": run_searching,
     "filing": run_filing,
+    "sending": sending.measure,
     "door": door.measure,
     "memory": memory.measure,
     "startup": startup.measure,

@@ -1,7 +1,7 @@
 """Bring the mail servers that the tests talk to onto a Debian or Ubuntu machine (as root, by apt-get).
 
-Dovecot and Postfix are installed; Cyrus, which Debian refuses beside it, is downloaded into `.cache/` and unpacked by the tests.
-Run as a program it prints what it did; with everything in place it asks nothing of the network. Standard library
+Dovecot and Postfix are installed; Cyrus, which Debian refuses beside them, is downloaded into `.cache/` and unpacked
+by the tests. Run as a program it prints what it did; with everything in place it asks nothing of the network. Standard library
 only, so any Python can run it.
 """
 

@@ -36,9 +36,8 @@ def identities(written: Sequence[str], signatures: Mapping[str, str]) -> tuple[I
 
 
 def _read(text: str) -> Identity:
-    found = addresses(text)
     try:
-        [one] = found
+        [one] = addresses(text) if text.isprintable() else ()
         return Identity(mail_paths.check(one.email), one.name)
     except (ValueError, Invalid):
         raise ValueError("must be one address, with or without a name: `Name <me@example.org>`") from None

@@ -118,6 +118,10 @@ class Table(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, defer_build=True)
 
 
+SENDING_KEYS = frozenset({"sending", "smtp_host", "smtp_security", "smtp_certificate", "identities", "signatures"})
+"""Keys of an account that the owner writes by hand."""
+
+
 class Account(Table):
     """`[accounts.NAME]`: one login.
 

@@ -219,6 +219,12 @@ class ImapBackend:
         """By SMTP, where the owner configured it."""
         return self._outbox
 
+    async def check_sending(self) -> None:
+        """Log in as for sending, and send nothing. Raises `Unsupported` without an SMTP server, or an `Unavailable`."""
+        if self._outbox is None:
+            raise Unsupported("this account does not send")
+        await self._outbox.check_login()
+
     async def aclose(self) -> None:
         """Stop what runs behind, close every connection."""
         await self._indexes.aclose()

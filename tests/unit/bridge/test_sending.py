@@ -397,6 +397,34 @@ async def test_a_mail_that_another_program_just_sent_is_not_appended_either(desk
     assert desk.places() == [("Outgoing", "Sent")]
 
 
+@pytest.mark.parametrize("kind", ["text/plain", "text/html", "multipart/alternative", "application/pdf"])
+async def test_equal_mail_of_another_program_is_known_in_the_form_sent_shows_it_in(kind: str, desk: Desk) -> None:
+    """Bridge rewrites what it sends: charset words, the plain text beside HTML, encodings."""
+    bodies = {
+        "multipart/alternative": (
+            "--b\r\nContent-Type: text/plain\r\n\r\nhello\r\n--b\r\nContent-Type: text/html\r\n\r\n<p>hello</p>\r\n--b--\r\n"
+        ),
+        "application/pdf": "%PDF\r\n",
+    }
+    typed = f"Content-Type: {kind}; boundary=b" if "multipart" in kind else f"Content-Type: {kind}"
+    body = bodies.get(kind, "hello  there\r\n\r\n")
+    first, again = (mail(ME, TO, "MIME-Version: 1.0", typed, body=body) for _ in range(2))
+    assert await naive(desk, first) == QUEUED
+    desk.sim.release_events()
+    with pytest.raises(Conflict):
+        await desk.backend.append(await desk.box(Role.ARCHIVE), again)
+    assert desk.places() == [("Outgoing", "Sent")]
+
+
+async def test_a_draft_to_the_same_people_about_the_same_is_stored_when_it_says_something_else(desk: Desk) -> None:
+    assert await naive(desk, mail(ME, TO)) == QUEUED
+    assert (await desk.send(mail(ME, TO, body="second\r\n"))).delivery is Delivery.ACCEPTED
+    desk.sim.release_events()
+    drafts = await desk.box(Role.DRAFTS)
+    await desk.backend.append(drafts, mail(ME, TO, body="third\r\n"), flags=frozenset({"draft", "seen"}))
+    assert desk.places() == [("Outgoing", "Drafts"), ("Outgoing", "Sent"), ("Outgoing", "Sent")]
+
+
 async def test_a_ghost_in_drafts_is_no_draft_to_be_removed(desk: Desk) -> None:
     named = own_id()
     text = mail(ME, TO, message_id=named)
