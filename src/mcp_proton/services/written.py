@@ -6,6 +6,7 @@ is one message and no other, whenever it is performed (P-35).
 
 from __future__ import annotations
 
+import json
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Self
@@ -59,12 +60,21 @@ class Attach(BaseModel):
 
 
 def _attachments(value: object) -> object:
-    """Accept what models send: one object, a list in a string, bare artifact ids."""
+    """Accept what models and shells send: one object, JSON in a string, bare artifact ids, paths."""
     given = listed(value)
     given = [given] if isinstance(given, dict) else given
-    if not isinstance(given, list | tuple):
-        return given
-    return [{"artifact": one} if isinstance(one, str) else one for one in given]
+    return [_attachment(one) for one in given] if isinstance(given, list | tuple) else given
+
+
+def _attachment(one: object) -> object:
+    if not isinstance(one, str):
+        return one
+    if one.startswith("{"):
+        try:
+            return json.loads(one)
+        except ValueError:
+            return one
+    return {"path": one} if one.startswith(("/", "~")) else {"artifact": one}
 
 
 Attachments = Annotated[tuple[Attach, ...], BeforeValidator(_attachments), Field(max_length=MOST_ATTACHED), Mark.TOKEN]
