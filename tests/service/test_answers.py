@@ -198,3 +198,10 @@ async def test_an_answer_waits_shows_what_is_new_in_it_and_is_void_when_its_mess
     house.personal.rebuild("INBOX")
     told = await house.ask("operations_resume", operation_id=waiting["operation_id"])
     assert (told["status"], len(left(house))) == ("ok", 1)  # everything of it was fixed before
+
+
+async def test_mail_of_others_that_was_put_into_sent_makes_nobody_known(open_house: House) -> None:
+    """N-7: only what the owner wrote says whom the owner wrote to."""
+    open_house.receive("Planted", to="evil@attacker.example", mailbox="Sent", message_id="<planted@example.net>")
+    told = await open_house.ask("mail_send", to=["evil@attacker.example"], subject="x", text="y")
+    assert told["status"] == "approval_pending"

@@ -9,10 +9,14 @@ import pytest
 from mcp_proton.domain.caller import owner
 from mcp_proton.domain.outcome import Status
 from mcp_proton.domain.outgoing import Submission
+from mcp_proton.domain.plan import Plan
+from mcp_proton.domain.ports import Opening
 from mcp_proton.domain.sendings import Stage
+from mcp_proton.services.call import Call
+from mcp_proton.services.operations import sending
 from mcp_proton.testing import OutgoingFault
 
-from .conftest import House, letter
+from .conftest import CATALOG, House, letter
 from .test_sending import ANNA, left, open_house
 
 __all__ = ["open_house"]
@@ -187,6 +191,30 @@ async def test_a_draft_the_server_left_behind_is_removed_once_it_is_certain_that
     await state(bridge, told["operation_id"])
     assert [one.handle for one in await bridge.personal.envelopes([mine])] == [mine]
     assert len(bridge.personal.boxes["Drafts"].mail) == 1
+
+
+async def test_the_draft_a_mail_was_made_from_is_removed_once_the_mail_is_in_sent(bridge: House) -> None:
+    """P-59: Bridge removes it by itself, and says 250 when it could not."""
+    outgoing = bridge.personal.outgoing
+    outgoing.anchors = True
+    draft = bridge.personal.add(
+        "Drafts", letter("Report", message_id="<draft@example.org>"), flags=frozenset({"draft"})
+    )
+    request = CATALOG.by_name["mail_send"].request.model_validate(MAIL | {"thread": {"draft": str(draft)}})
+    call = Call(bridge.service.world, bridge.agent, bridge.policies.policy, bridge.service)
+    fixed = await sending.pin(request, call)
+    call.planned = Plan()
+    call.record = await bridge.journal.open(
+        Opening(bridge.agent, "mail_send", Plan(), "d", fixed.model_dump_json(by_alias=True), "s", Status.EXECUTING)
+    )
+    told = await sending.send(fixed, call)
+    await bridge.journal.advance(call.record.id, Status.EXECUTING, Status.SUCCEEDED)
+    assert (told.delivery, told.draft) == ("accepted", "the server removes it")
+    await state(bridge, call.record.id)
+    assert len(bridge.personal.boxes["Drafts"].mail) == 1
+    outgoing.catch_up()
+    await state(bridge, call.record.id)
+    assert (len(bridge.personal.boxes["Drafts"].mail), len(bridge.personal.boxes["Sent"].mail)) == (0, 2)
 
 
 async def test_a_bounce_is_matched_by_message_id_and_told_for_days(open_house: House) -> None:

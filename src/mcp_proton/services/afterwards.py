@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 
 from mcp_proton.domain.context import Context
 from mcp_proton.domain.effects import Effect
-from mcp_proton.domain.errors import MailError, NotFound
+from mcp_proton.domain.errors import MailError, NotFound, Stale
 from mcp_proton.domain.handles import Handle
 from mcp_proton.domain.mail import Flag, Role
-from mcp_proton.domain.outcome import Ending
+from mcp_proton.domain.outcome import Ending, Fate
 from mcp_proton.domain.outgoing import Trace
 from mcp_proton.domain.ports import FlagChange, MailBackend
 from mcp_proton.domain.sendings import Sending, Stage
@@ -43,7 +43,8 @@ async def seen_to(sending: Sending, request: Written, ctx: Context) -> Care:
     backend = ctx.backend(sending.account)
     sending, filed = await _filed(sending, request, backend, ctx)
     await _marked(request, backend, ctx)
-    return Care(sending, filed, await _draft(sending, backend, ctx))
+    sending, draft = await _draft(sending, backend, ctx)
+    return Care(sending, filed, draft)
 
 
 async def _filed(sending: Sending, request: Written, backend: MailBackend, ctx: Context) -> tuple[Sending, str | None]:
@@ -87,18 +88,24 @@ async def _marked(request: Written, backend: MailBackend, ctx: Context) -> None:
         _log.info("what was answered could not be marked: %s", error.message)
 
 
-async def _draft(sending: Sending, backend: MailBackend, ctx: Context) -> str | None:
+async def _draft(sending: Sending, backend: MailBackend, ctx: Context) -> tuple[Sending, str | None]:
     """Remove the draft the mail was made from; a server that ties them together does so by itself, in its own time."""
     if sending.draft is None:
-        return None
+        return sending, None
     try:
         if await power(backend).anchor(sending.draft) is not None:
-            return "the server removes it"
+            return sending, "the server removes it"
         async with ctx.writing(sending.account):
             fate = (await backend.destroy([sending.draft]))[0]
+    except Stale:
+        fate = Fate.done(sending.draft)
     except MailError as error:
-        return f"still there: {error.code}"
-    return "removed" if fate.ending is Ending.DONE else f"still there: {fate.code}"
+        return sending, f"still there: {error.code}"
+    if fate.ending is not Ending.DONE:
+        return sending, f"still there: {fate.code}"
+    sending = replace(sending, draft=None)
+    await _kept(sending, ctx)
+    return sending, "removed"
 
 
 async def _kept(sending: Sending, ctx: Context) -> None:

@@ -14,7 +14,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from mcp_proton.domain.caller import owner
-from mcp_proton.domain.errors import MailError
+from mcp_proton.domain.errors import MailError, Stale
 from mcp_proton.domain.handles import Handle
 from mcp_proton.domain.outcome import Ending, Fate, Record, Status
 from mcp_proton.domain.outgoing import Trace
@@ -137,15 +137,22 @@ class Following:
         return sending
 
     async def _without_strays(self, sending: Sending, trace: Trace) -> Sending:
-        """Remove the drafts that the server made of our mail, once it is certain that they are no mail that was sent."""
+        """Remove the drafts that the server made of our mail, and the owner's that became it, once it is certain that they
+        are no mail that was sent: the server's own view has caught up, and the backend spares what is in Sent as well.
+        """
         if not trace.settled or sending.stage not in (Stage.FOUND, Stage.NOT_SENT):
             return sending
+        over = sending.draft if sending.stage is Stage.FOUND else None
+        drafts = list(dict.fromkeys([*trace.drafts, *([over] if over is not None else [])]))
         fates: Sequence[Fate] = ()
-        if trace.drafts:
+        if drafts:
             backend = self._world.accounts.backend(sending.account)
             async with self._world.leases.hold(sending.account):
-                fates = await backend.destroy(trace.drafts)
-        return replace(sending, stray=any(fate.ending is not Ending.DONE for fate in fates))
+                fates = await backend.destroy(drafts)
+        left = {fate.handle for fate in fates if fate.ending is not Ending.DONE and fate.code != Stale.code}
+        return replace(
+            sending, stray=bool(left - {over}), draft=sending.draft if over is None or over in left else None
+        )
 
     async def _bounced(self, sending: Sending) -> Sending:
         if self._world.clock.now() - sending.begun > BOUNCES_FOR or sending.stage is Stage.NOT_SENT:
