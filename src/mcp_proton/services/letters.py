@@ -131,11 +131,12 @@ def _signed(request: Written, identity: Identity) -> dict[str, str]:
         return {}
     signed = {"text": request.text.rstrip("\n") + below if request.text.strip() or request.html is None else ""}
     if request.html is not None:
-        signed["html"] = f"{request.html}{_as_html(below)}"
+        signed["html"] = f"{request.html}{as_html(below)}"
     return signed
 
 
-def _as_html(text: str) -> str:
+def as_html(text: str) -> str:
+    """Return plain text as HTML that shows it so."""
     return html.escape(text, quote=False).replace("\n", "<br>\n")
 
 
