@@ -119,7 +119,7 @@ async def send(request: MailSend, ctx: Context) -> Posted:
     draft = None if request.thread is None or request.thread.draft is None else Handle.parse(request.thread.draft)
     async with letters.held(request, ctx, ctx.spool) as mail:
         sending = await ctx.send(Outgoing(account, letter, mail, mail.sha256, draft))
-    care = await afterwards.seen_to(sending, request, ctx)
+        care = await afterwards.seen_to(sending, request, mail, ctx)
     return posted(care.sending, filed=care.filed, draft=care.draft)
 
 
