@@ -252,3 +252,18 @@ async def test_every_sending_is_looked_at_when_a_process_starts(bridge: House) -
     kept = await bridge.service.world.sendings.find(told["operation_id"])
     assert (record.status, kept and kept.stage) == (Status.SUCCEEDED, Stage.FOUND)
     await bridge.service.aclose()
+
+
+async def test_bounces_of_all_that_is_young_are_found_in_one_look_when_a_process_starts(open_house: House) -> None:
+    first = await open_house.ask("mail_send", **MAIL)
+    second = await open_house.ask("mail_send", **MAIL | {"subject": "Another"})
+    for told in (first, second):
+        open_house.personal.add("INBOX", bounce(told["message_id"]), received=open_house.clock.now())
+    searches = open_house.personal.calls.count("search")
+    await open_house.service._recover()
+    assert open_house.personal.calls.count("search") == searches + 1
+    for told in (first, second):
+        kept = await open_house.service.world.sendings.find(told["operation_id"])
+        assert kept is not None
+        assert [one.status for one in kept.bounces] == ["5.1.1"]
+    await open_house.service.aclose()
