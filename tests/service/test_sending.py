@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from mcp_proton.domain.errors import Unavailable
 from mcp_proton.domain.mail import Identity
 from mcp_proton.testing import OutgoingFault
 
@@ -230,3 +231,39 @@ async def test_a_server_that_files_nothing_gets_exactly_one_copy_and_its_refusal
     told = await open_house.ask("mail_send", to=[ANNA], subject="another", text="y")
     assert (told["status"], told["filed"]) == ("ok", "refused_by_server")
     assert len(open_house.personal.boxes["Sent"].mail) == 2
+
+
+async def test_a_file_made_from_text_is_attached_by_its_id(open_house: House) -> None:
+    """J-25: the agent's own text becomes a file without passing as base64."""
+    made = await open_house.ask("artifacts_create", name="../agenda.md", text="# Agenda\n", type="text/markdown")
+    assert made["filename"] == "agenda.md"
+    told = await open_house.ask("mail_send", to=[ANNA], subject="x", text="y", attach=[made["artifact"]])
+    assert told["status"] == "ok"
+    (attached,) = left(open_house)[0].iter_attachments()
+    assert (attached.get_filename(), attached.get_content_type()) == ("agenda.md", "text/markdown")
+    foreign = type(open_house.agent)("other", open_house.agent.audience, open_house.agent.surface)
+    refused = await open_house.ask("mail_send", foreign, to=[ANNA], subject="z", text="y", attach=[made["artifact"]])
+    assert (refused["status"], len(left(open_house))) == ("not_found", 1)
+
+
+async def test_what_waits_can_be_looked_at_while_the_server_is_away(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waiting = await house.ask("mail_send", to=[ANNA], subject="x", text="y")
+
+    async def away(*_: object) -> None:
+        raise Unavailable("the mail server cannot be reached")
+
+    monkeypatch.setattr(house.personal, "search", away)
+    shown = await house.owner_asks("approvals_show", operation_id=waiting["operation_id"])
+    assert shown["status"] == "ok"
+    assert any(line["label"] == "first contact" for line in shown["lines"])
+
+
+async def test_a_reader_is_offered_nothing_that_sends(house: House) -> None:
+    """A client's rules hide what they deny."""
+    house.rules(preset="reader")
+    names = (await house.service.offered(house.agent)).names
+    assert not {name for name in names if name.startswith(("mail_", "invitations_", "artifacts_"))}
+    house.rules(preset="assistant")
+    assert {"mail_send", "mail_reply", "artifacts_create"} <= (await house.service.offered(house.agent)).names

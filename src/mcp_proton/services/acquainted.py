@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 
 from mcp_proton.domain.context import Context
+from mcp_proton.domain.errors import Unavailable
 from mcp_proton.domain.handles import Handle
 from mcp_proton.domain.mail import Address, Envelope, Mailbox, Role
 from mcp_proton.domain.plan import Doubt, Doubtful
@@ -25,19 +26,30 @@ _RECEIVED = (Role.INBOX, Role.ARCHIVE, Role.FOLDER)
 
 
 async def doubts(account: str, recipients: Iterable[str], answered: str | None, ctx: Context) -> tuple[Doubtful, ...]:
-    """Return the recipients of whom the owner should hear before they are written to. `answered` is a handle."""
+    """Return the recipients of whom the owner should hear before they are written to. `answered` is a handle.
+
+    While the server cannot be asked, everybody is doubtful whom our own memory does not know.
+    """
     unknown = {key(one): one for one in recipients}
-    backend = ctx.backend(account)
-    own = {key(one.email) for one in await backend.identities()}
+    own = {key(one.email) for one in await ctx.backend(account).identities()}
     _forget(unknown, own)
     _forget(unknown, await ctx.sendings.reached(account, list(unknown)))
+    if not unknown:
+        return ()
+    try:
+        return await _looked_up(account, unknown, own, answered, ctx)
+    except Unavailable:
+        return tuple(Doubtful(email, Doubt.FIRST_CONTACT) for email in unknown.values())
+
+
+async def _looked_up(
+    account: str, unknown: dict[str, str], own: Collection[str], answered: str | None, ctx: Context
+) -> tuple[Doubtful, ...]:
+    backend = ctx.backend(account)
     boxes = await ctx.mailboxes(account)
     look = _Look(backend, ctx.clock)
-    if unknown:
-        sent = [box for box in boxes if box.role is Role.SENT]
-        _forget(
-            unknown, await look.named(sent, (Field.TO, Field.CC, Field.BCC), unknown, lambda row: _reached(row, own))
-        )
+    sent = [box for box in boxes if box.role is Role.SENT]
+    _forget(unknown, await look.named(sent, (Field.TO, Field.CC, Field.BCC), unknown, lambda row: _reached(row, own)))
     if unknown and answered is not None:
         _forget(unknown, [one.email for row in await backend.envelopes([Handle.parse(answered)]) for one in row.sender])
     if not unknown:
