@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict
 from .caller import Audience
 from .effects import READING, Effect
 from .outcome import Fate, Status
-from .plan import Doubtful, Impact, ReviewLine
+from .plan import Impact, ReviewLine, Unfamiliar
 
 if TYPE_CHECKING:
     from .context import Context
@@ -45,13 +45,13 @@ class Finer:
     """What an operation's own `plan` adds to what the field types say.
 
     `effects` replaces the operation's effects for the scopes in the request; `impacts` are added as they are.
-    `doubts` are recipients that the owner is asked about even where sending is allowed.
+    `unfamiliar` are recipients that the owner is asked about even where sending is allowed.
     """
 
     effects: frozenset[Effect] | None = None
     impacts: frozenset[Impact] = frozenset()
     review: tuple[ReviewLine, ...] = ()
-    doubts: tuple[Doubtful, ...] = ()
+    unfamiliar: tuple[Unfamiliar, ...] = ()
 
 
 Perform = Callable[[Any, "Context"], Awaitable[Any]]

@@ -38,21 +38,21 @@ class ReviewLine:
     risk: bool = False
 
 
-class Doubt(StrEnum):
-    """Why a recipient is not known well enough to be written to unasked."""
+class Contact(StrEnum):
+    """How far a recipient is from being known well enough to be written to unasked."""
 
-    FIRST_CONTACT = "first_contact"
+    FIRST = "first_contact"
     """The owner never wrote to them or heard from them."""
     ONLY_RECEIVED = "only_received"
     """The address is known from received mail alone: whoever wrote that mail chose it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Doubtful:
+class Unfamiliar:
     """A recipient, and why the owner is asked about them even where sending is allowed (N-7)."""
 
     recipient: str
-    doubt: Doubt
+    contact: Contact
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class Plan:
     recipients: tuple[str, ...] = ()
     paths: tuple[Path, ...] = ()
     review: tuple[ReviewLine, ...] = field(default=())
-    doubts: tuple[Doubtful, ...] = ()
+    unfamiliar: tuple[Unfamiliar, ...] = ()
 
     def __or__(self, other: Plan) -> Plan:
         return Plan(
@@ -73,7 +73,7 @@ class Plan:
             recipients=tuple(dict.fromkeys((*self.recipients, *other.recipients))),
             paths=tuple(dict.fromkeys((*self.paths, *other.paths))),
             review=(*self.review, *other.review),
-            doubts=tuple(dict.fromkeys((*self.doubts, *other.doubts))),
+            unfamiliar=tuple(dict.fromkeys((*self.unfamiliar, *other.unfamiliar))),
         )
 
     @property

@@ -27,7 +27,7 @@ from .reasons import (
     OwnerMay,
     OwnersAlone,
     Reason,
-    RecipientDoubtful,
+    RecipientUnfamiliar,
     RuleSays,
     Unclassified,
     UnknownClient,
@@ -53,7 +53,7 @@ def decide(policy: Policy, caller: Caller, plan: Plan, usage: Usage, now: dateti
     if barred is not None:
         return Decision(Verdict.DENY, (barred,))
     reasons = tuple(judge(policy, caller, impact, now) for impact in _in_order(plan))
-    reasons += tuple(_doubts(policy, caller, plan))
+    reasons += tuple(_unfamiliar(policy, caller, plan))
     fences = tuple(fence for fence in policy.fences if fence.applies(caller, plan))
     limits = _limits(fences, plan)
     breaches = tuple(dict.fromkeys(_breaches(fences, caller, plan, limits, usage)))
@@ -150,14 +150,14 @@ def _limits(fences: tuple[Fence, ...], plan: Plan) -> tuple[Limit, ...]:
     return tuple(limit for fence in fences for limit in fence.limits(plan))
 
 
-def _doubts(policy: Policy, caller: Caller, plan: Plan) -> Iterator[Reason]:
-    """Yield a reason to ask for every doubtful recipient that the owner has not named in a boundary that applies."""
+def _unfamiliar(policy: Policy, caller: Caller, plan: Plan) -> Iterator[Reason]:
+    """Yield a reason to ask for every unfamiliar recipient that the owner has not named in a boundary that applies."""
     if caller.is_owner:
         return
     named = [fence.recipients for fence in policy.fences if fence.recipients and fence.applies(caller, plan)]
-    for one in plan.doubts:
+    for one in plan.unfamiliar:
         if not any(reaches(allowed, one.recipient) for allowed in named):
-            yield RecipientDoubtful(one)
+            yield RecipientUnfamiliar(one)
 
 
 def _in_order(plan: Plan) -> list[Impact]:

@@ -28,7 +28,7 @@ async def plan(operation: Operation, request: Request, ctx: Context) -> Plan:
     finer = await operation.plan(request, ctx) if operation.plan else Finer()
     effects = operation.effects if finer.effects is None else finer.effects
     planned = await scoped(request, effects, ctx)
-    planned = planned | Plan(impacts=finer.impacts, review=finer.review, doubts=finer.doubts)
+    planned = planned | Plan(impacts=finer.impacts, review=finer.review, unfamiliar=finer.unfamiliar)
     undeclared = planned.effects - operation.effects
     if undeclared:
         raise Defect(f"`{operation.name}` planned effects it does not declare: {', '.join(sorted(undeclared))}")

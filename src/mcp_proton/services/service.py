@@ -133,7 +133,7 @@ class MailService:
         opening = replace(opening, limits=decision.limits)
         if decision.verdict is Verdict.ASK:
             waiting = await self._ask(opening, call.policy.approval_lifetime)
-            return replace(waiting, why=decision.why) if planned.doubts else waiting
+            return replace(waiting, why=decision.why) if planned.unfamiliar else waiting
         if planned.effects <= READING:
             return await self._read(operation, request, call, opening)
         record = await self.world.journal.open(opening)

@@ -108,8 +108,13 @@ async def plan(request: MailSend, ctx: Context) -> Finer:
         impacts.add(Impact(Effect.DRAFT, await scope_of(thread.draft, ctx)))
     answered = None if thread is None or thread.passed_on else thread.source
     recipients = letters.letter(request).recipients
-    doubts = await acquainted.doubts(account, recipients, answered, ctx)
-    return Finer(effects=frozenset(), impacts=frozenset(impacts), review=reviewed.lines(request, doubts), doubts=doubts)
+    unfamiliar = await acquainted.unfamiliar(account, recipients, answered, ctx)
+    return Finer(
+        effects=frozenset(),
+        impacts=frozenset(impacts),
+        review=reviewed.lines(request, unfamiliar),
+        unfamiliar=unfamiliar,
+    )
 
 
 async def send(request: MailSend, ctx: Context) -> Posted:
