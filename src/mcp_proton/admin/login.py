@@ -57,6 +57,7 @@ async def prove(
         secret=place,
         certificate=str(pin) if pin else None,
         **_kept_for_sending(before),
+        guarded_trash=before is not None and before.guarded_trash and before.kind is server.kind,
     )
     offered, stored = await _offered(name, place, wanted, server)
     told = await _try(name, account, server, offered)

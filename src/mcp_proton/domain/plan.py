@@ -28,6 +28,14 @@ class Impact:
     scope: Scope = Scope()
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class Doubt:
+    """A verb whose effect is not proved on the version of the server that an account is on (N-8)."""
+
+    account: str
+    verb: str
+
+
 @dataclass(frozen=True, slots=True)
 class ReviewLine:
     """One thing the owner must see before answering. `untrusted` marks text that a stranger wrote."""
@@ -65,6 +73,7 @@ class Plan:
     paths: tuple[Path, ...] = ()
     review: tuple[ReviewLine, ...] = field(default=())
     unfamiliar: tuple[Unfamiliar, ...] = ()
+    doubts: frozenset[Doubt] = frozenset()
 
     def __or__(self, other: Plan) -> Plan:
         return Plan(
@@ -74,6 +83,7 @@ class Plan:
             paths=tuple(dict.fromkeys((*self.paths, *other.paths))),
             review=(*self.review, *other.review),
             unfamiliar=tuple(dict.fromkeys((*self.unfamiliar, *other.unfamiliar))),
+            doubts=self.doubts | other.doubts,
         )
 
     @property

@@ -31,6 +31,7 @@ from .reasons import (
     RuleSays,
     Unclassified,
     UnknownClient,
+    Unproved,
 )
 from .rules import Rule, Verdict
 
@@ -53,6 +54,8 @@ def decide(policy: Policy, caller: Caller, plan: Plan, usage: Usage, now: dateti
     if barred is not None:
         return Decision(Verdict.DENY, (barred,))
     reasons = tuple(judge(policy, caller, impact, now) for impact in _in_order(plan))
+    if not caller.is_owner:  # who asks at the owner's own surface is the one who would be asked
+        reasons += tuple(Unproved(doubt.account, doubt.verb) for doubt in sorted(plan.doubts))
     reasons += tuple(_unfamiliar(policy, caller, plan))
     fences = tuple(fence for fence in policy.fences if fence.applies(caller, plan))
     limits = _limits(fences, plan)
