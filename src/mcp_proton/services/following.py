@@ -56,9 +56,11 @@ class Following:
 
     async def one(self, operation_id: str) -> Sending | None:
         """Look at one, and return what is known then. Trouble with the server leaves it as it was."""
+        if await self._is_underway(operation_id):  # asked first: what is known is written before an operation ends
+            return await self._world.sendings.find(operation_id)
         sending = await self._world.sendings.find(operation_id)
-        if sending is None or await self._is_underway(sending):
-            return sending
+        if sending is None:
+            return None
         try:
             looked = await self._looked(sending)
         except MailError as error:
@@ -82,10 +84,13 @@ class Following:
     async def left_as(self, operation_id: str) -> Status | None:
         """Say how an operation that sends stands when it was cut short; None where the store does not tell.
 
-        What was never written down as about to leave has not left.
+        What was never written down as about to leave has not left. What was may be leaving still: it is unknown from now on.
         """
         try:
             sending = await self._world.sendings.find(operation_id)
+            if sending is not None and sending.stage is Stage.BEGUN:
+                sending = replace(sending, stage=Stage.UNKNOWN, ended=self._world.clock.now(), code="interrupted")
+                await self._world.sendings.write(sending)
         except MailError:
             return None
         return Status.FAILED if sending is None else status_of(sending)
@@ -108,9 +113,9 @@ class Following:
             if looked is None or not looked.is_open:
                 return
 
-    async def _is_underway(self, sending: Sending) -> bool:
+    async def _is_underway(self, operation_id: str) -> bool:
         """Whether it is being handed over just now, by a process that lives."""
-        record = await self._world.journal.read(sending.operation, owner())
+        record = await self._world.journal.read(operation_id, owner())
         return record.status is Status.EXECUTING
 
     async def _looked(self, sending: Sending) -> Sending:
