@@ -24,7 +24,7 @@ from .posted import code_of, status_of
 from .world import World
 
 _log = logging.getLogger(__name__)
-_PAUSES = (1.0, 1.0, 2.0, 8.0, 20.0, 40.0)
+_PAUSES = (0.1, 1.0, 1.0, 2.0, 8.0, 20.0, 40.0)
 """In multiples of `sent_after`: how long to wait before the next look; the last one again and again."""
 
 
@@ -65,7 +65,7 @@ class Following:
             looked = await self._looked(sending)
         except MailError as error:
             _log.info("what became of a mail cannot be seen yet: %s", error.message)
-            return sending
+            looked = replace(sending, looked=None)
         if looked != sending:
             await self._world.sendings.write(looked)
         await self._settle(looked)
@@ -130,12 +130,17 @@ class Following:
         return await self._bounced(sending)
 
     def _judged(self, sending: Sending, trace: Trace, *, files: bool) -> Sending:
-        """Say what a look means. Not being there means something only once the server's own view has caught up."""
+        """Say what a look means.
+
+        Not being there means something only once the server's own view has caught up: the server says so, and it was
+        reached all the time that it may take. One that was cut off (Bridge closes its ports then) has heard of nothing yet.
+        """
         if trace.sent is not None:
             return replace(sending, stage=Stage.FOUND, sent=trace.sent, code=None)
-        age = self._world.clock.now() - (sending.ended or sending.begun)
-        certain = files and trace.settled and age >= timedelta(seconds=self._world.settings.sent_after)
-        if not certain:
+        now = self._world.clock.now()
+        since = sending.looked or now
+        sending = replace(sending, looked=since)
+        if not files or not trace.settled or now - since < timedelta(seconds=self._world.settings.sent_after):
             return sending
         if sending.stage is Stage.ACCEPTED:
             return replace(sending, stage=Stage.SWALLOWED, code="possibly_swallowed")
