@@ -403,11 +403,16 @@ def backend(
     from mcp_proton.imap.backend import ImapBackend
     from mcp_proton.imap.endpoint import Credentials
 
-    more: More = {"identity": _IDENTITY, "dates": dates, "timing": timing}
+    login = Credentials(account.username, password)
+    more: More = {
+        "identity": _IDENTITY,
+        "dates": dates,
+        "timing": timing,
+        "outlet": outlet(account, login),
+        "configured": account.senders,
+    }
     if account.kind is Kind.BRIDGE:
         return _bridge(name, account, password, known, guarded=account.guarded_trash, sightings=sightings, **more)
-    login = Credentials(account.username, password)
-    more |= {"outlet": outlet(account, login), "configured": account.senders}
     return ImapBackend(name, endpoint(account), login, **more)
 
 

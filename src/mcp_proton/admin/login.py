@@ -56,8 +56,8 @@ async def prove(
         username=username,
         secret=place,
         certificate=str(pin) if pin else None,
-        **_kept_for_sending(before),
         guarded_trash=before is not None and before.guarded_trash and before.kind is server.kind,
+        **_kept_for_sending(before),
     )
     offered, stored = await _offered(name, place, wanted, server)
     told = await _try(name, account, server, offered)

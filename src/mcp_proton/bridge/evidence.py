@@ -41,7 +41,6 @@ RECORDED = Version(3, 21, 1)
 UNKNOWN = "unknown"
 """the version of a Bridge that does not say which it is"""
 _READING = ("search", "threads")
-_SENDING = ("send", "files_sent")
 FAMILIES: Mapping[str, tuple[str, ...]] = {
     "flags": ("set_flags", "unmark_deleted"),
     "move": ("move",),
@@ -49,11 +48,13 @@ FAMILIES: Mapping[str, tuple[str, ...]] = {
     "exact_removal": ("destroy",),
     "mailboxes": ("create", "rename", "remove"),
     "reattach": ("reattach",),
+    "append": ("append",),
 }
 """verbs that stand or fall together, by the words of `imap.features` where there is one"""
 TRIED = frozenset({"set_flags", "move", "label", "unlabel", "destroy", "create", "rename", "remove"})
 """what a trial tries: a family is proved when all of its verbs that are tried were, and one at least is"""
 _FAMILY_OF = {verb: family for family, verbs in FAMILIES.items() for verb in verbs}
+_SENDING = ("send", "files_sent")
 _LACKING = {
     "copy": "a copy into a folder moves the message",
     "keywords": "the next event of the message erases them",
@@ -108,10 +109,10 @@ def _row(
     standing = families[family]
     if standing is Standing.UNAVAILABLE:
         why = next(one.why for verb in FAMILIES[family] if (one := known.get(verb)) is not None and not one.proved)
-        return replace(row, refused=True, result=_otherwise(why), instead=_ASK_THE_OWNER, evidence=Evidence.LIVE)
+        return replace(row, refused=True, result=_otherwise(why), instead=_ASK_THE_OWNER, evidence=(Evidence.LIVE,))
     if standing is Standing.UNVERIFIED:
-        return replace(row, evidence=Evidence.UNVERIFIED)
-    return row if recorded else replace(row, evidence=Evidence.LIVE)
+        return replace(row, evidence=(Evidence.UNVERIFIED,))
+    return row if recorded else replace(row, evidence=(Evidence.LIVE,))
 
 
 def _otherwise(why: str) -> str:
@@ -129,12 +130,11 @@ def features_of(
     """The standing of every word of `imap.features` on this version."""
     if capabilities is None:
         return dict.fromkeys(features.WORDS, Standing.UNVERIFIED)
-    sending = Standing.AVAILABLE if version == RECORDED else Standing.UNVERIFIED
     standing = {
         **dict.fromkeys(_READING, Standing.AVAILABLE),
-        **dict.fromkeys(_SENDING, sending),
         **standings(version, findings),
         **dict.fromkeys(_LACKING, Standing.UNAVAILABLE),
+        **dict.fromkeys(_SENDING, Standing.AVAILABLE if version == RECORDED else Standing.UNVERIFIED),
         "idle": Standing.AVAILABLE if "IDLE" in capabilities else Standing.UNAVAILABLE,
     }
     return {word: standing[word] for word in features.WORDS}

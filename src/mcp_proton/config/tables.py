@@ -125,9 +125,9 @@ SENDING_KEYS = frozenset({"sending", "smtp_host", "smtp_security", "smtp_certifi
 class Account(Table):
     """`[accounts.NAME]`: one login.
 
+    `guarded_trash`: on Bridge, a star holds what is moved to Trash until it was seen there.
     `sending` off: mail is read, filed and drafted only. What is left out of `smtp_…` is as for IMAP. `identities` are the
     addresses to send as, beside the login name; `signatures` are by address.
-    `guarded_trash`: on Bridge, a star holds what is moved to Trash until it was seen there.
     """
 
     kind: Annotated[Kind, BeforeValidator(_kind)]
@@ -138,13 +138,13 @@ class Account(Table):
     username: Text
     secret: Annotated[str, AfterValidator(_secret)]
     certificate: Fingerprint | None = None
+    guarded_trash: StrictBool = False
     sending: StrictBool = True
     smtp_host: Host | None = None
     smtp_security: Security | None = None
     smtp_certificate: Fingerprint | None = None
     identities: list[Sender] = Field(default_factory=list)
     signatures: dict[str, str] = Field(default_factory=dict)
-    guarded_trash: StrictBool = False
 
     @model_validator(mode="after")
     def _whole(self) -> Self:
