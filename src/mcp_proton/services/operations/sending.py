@@ -18,7 +18,7 @@ from mcp_proton.mime.reply import Answer
 from mcp_proton.mime.reply import forward as passed_on
 from mcp_proton.mime.reply import reply as begun
 from mcp_proton.services import acquainted, afterwards, answering, identities, invitations, letters, repeats, reviewed
-from mcp_proton.services.addressees import Recipients, Sender
+from mcp_proton.services.addressees import MOST, Recipients, Sender
 from mcp_proton.services.dispatching import power
 from mcp_proton.services.fields import Mark, OneHandle, Text
 from mcp_proton.services.posted import Posted, posted
@@ -90,8 +90,11 @@ class InvitationsAnswer(Request):
 
 async def pin(request: MailSend, ctx: Context) -> MailSend:
     """Fix everything that could be otherwise tomorrow."""
-    if not (request.to or request.cc or request.bcc):
+    named = len(request.to) + len(request.cc) + len(request.bcc)
+    if named == 0:
         raise Invalid("a mail needs a recipient", next="give `to`")
+    if named > MOST:
+        raise Invalid(f"a mail has at most {MOST} recipients", code="too_many_recipients", next="send it in several")
     account = account_of(request, ctx)
     most = (await power(ctx.backend(account)).capacity()).submit
     fixed = await letters.fix(request, ctx, most)
