@@ -73,12 +73,18 @@ def _peer(read: Callable[[int, int], object], first: int, last: int) -> Callable
     return run
 
 
-def _imapclient(place: Place) -> Callable[[int, int], object]:
+def imapclient_at(place: Place) -> imapclient.IMAPClient:
+    """An IMAPClient that has opened the mailbox."""
     client = imapclient.IMAPClient(place.host, place.port, ssl=False)
     if place.starttls:
         client.starttls(_unverified())
     client.login(place.username, place.password)
     client.select_folder(place.mailbox.decode().strip('"'), readonly=True)
+    return client
+
+
+def _imapclient(place: Place) -> Callable[[int, int], object]:
+    client = imapclient_at(place)
     items = ["FLAGS", "INTERNALDATE", "RFC822.SIZE", "ENVELOPE"]
     return lambda first, last: client.fetch(list(range(first, last + 1)), items)
 
