@@ -94,6 +94,11 @@ def capabilities() -> str:
         "",
         "A plan is made from these tables, never from a verb. No row, no effect: the answer is `unsupported_semantics`.",
         "",
+        "Bridge's table was recorded on 3.21.1. On another version the rows that change mail are *unverified*, and what your",
+        "rules allow is asked about all the same, until `mcp-proton doctor --prove` has tried them on your account (then",
+        "*live*) or has seen them do something else (then refused to everybody). `capabilities_report` tells the table as it",
+        "holds for an account.",
+        "",
     ]
     for title, table in TABLES:
         lines += [

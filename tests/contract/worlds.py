@@ -26,6 +26,8 @@ from tests.servers.mail import Mail as ServerMail
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
+    from mcp_proton.bridge.sync import Sightings
+    from mcp_proton.domain.findings import KnownFindings
     from mcp_proton.domain.mail import Envelope, Identity, Mailbox
     from mcp_proton.domain.ports import MailBackend
     from tests.servers.account import Account
@@ -220,7 +222,13 @@ def outlet_of(simulator: Simulator) -> Outlet:
 
 
 def bridge_backend(
-    simulator: Simulator, *, password: str | None = None, guarded: bool = False, sessions: Habits | None = None
+    simulator: Simulator,
+    *,
+    password: str | None = None,
+    guarded: bool = False,
+    sessions: Habits | None = None,
+    findings: KnownFindings | None = None,
+    sightings: Sightings | None = None,
 ) -> BridgeBackend:
     """A backend that trusts the simulator's certificate."""
 
@@ -230,12 +238,15 @@ def bridge_backend(
     pin = Pin.of(ssl.PEM_cert_to_DER_cert(simulator.certificate_pem))
     endpoint = Endpoint(simulator.host, simulator.imap_port, TlsMode.STARTTLS, pin)
     credentials = Credentials(simulator.username, secret)
+    sessions = sessions or ATTENTIVE
     return BridgeBackend(
         "me",
         endpoint,
         credentials,
-        sessions=sessions or ATTENTIVE,
+        sessions=sessions,
         guarded_trash=guarded,
+        findings=findings,
+        sightings=sightings,
         outlet=outlet_of(simulator),
     )
 

@@ -6,11 +6,12 @@ looked for in every place, in All Mail last, before anybody is told that it is o
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from mcp_proton.bridge.guarding import OWED
-from mcp_proton.bridge.looking import MARKS
+from mcp_proton.bridge.guarding import OWED, in_debt, mark_of, noted, owes, paid
+from mcp_proton.bridge.looking import MARKS, look
 from mcp_proton.bridge.occurrences import HOMES, Occurrence, Occurrences
 from mcp_proton.domain.errors import NotFound, Stale
 from mcp_proton.domain.mail import Role
@@ -18,7 +19,7 @@ from mcp_proton.domain.outcome import Ending, Fate, Proof
 from mcp_proton.domain.ports import FlagChange, Home
 from mcp_proton.imap.groups import grouped
 from mcp_proton.imap.mailboxes import wire_name
-from mcp_proton.imap.proving import NOT_DONE, mark_of
+from mcp_proton.imap.proving import NOT_DONE
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -35,7 +36,7 @@ MISMATCH = 90.0
 
 
 class Proving:
-    """`unstar` pays what the guard of Trash owes."""
+    """`guarded`: the owner chose the guard of Trash; `unstar` pays what it owes."""
 
     def __init__(
         self,
@@ -43,12 +44,26 @@ class Proving:
         resolve: Callable[[Handle], Awaitable[Mailbox]],
         occurrences: Occurrences,
         unstar: Callable[[Sequence[Handle], FlagChange], Awaitable[Sequence[Fate]]],
+        *,
+        guarded: bool = False,
     ) -> None:
         self._pool, self._resolve, self._occurrences, self._unstar = pool, resolve, occurrences, unstar
+        self._guarded = guarded
 
     async def identify(self, handles: Sequence[Handle]) -> dict[Handle, str]:
-        """Size, date and Proton's own id."""
-        return {handle: str(mark) for handle, mark in (await self._marks(handles)).items() if mark is not None}
+        """Size, date and Proton's own id; with the guard, also whether a star was on it."""
+        if not self._guarded:
+            return {handle: str(mark) for handle, mark in (await self._marks(handles)).items() if mark is not None}
+        groups, _ = await grouped(handles, self._resolve)
+        found: dict[Handle, str] = {}
+        for group in groups:
+            with suppress(Stale, NotFound):
+                async with self._pool().writing(wire_name(group.mailbox), uidvalidity=group.uidvalidity) as box:
+                    seen = await look(box, group.uids, ())
+                found |= {
+                    group.handle(uid): noted(one.mark, starred=one.starred) for uid, one in seen.items() if one.mark
+                }
+        return found
 
     async def prove(self, fates: Sequence[Fate], to: Mailbox | Home | None, age: float) -> list[Fate]:
         """The fates as they are known now."""
@@ -59,7 +74,7 @@ class Proving:
             proved = await self._removed(unsettled, age)
         else:
             proved = await self._placed(unsettled, to, age)
-        proved = await self._paid(proved)
+        proved = await self._settled({fate.handle: fate for fate in unsettled if owes(fate, to)}, proved)
         return [proved.get(fate.handle, fate) for fate in fates]
 
     # --- what was to go somewhere ----------------------------------------------------------------------------------
@@ -150,15 +165,20 @@ class Proving:
             found |= {group.handle(uid): mark for uid, mark in marks.items()}
         return found
 
-    async def _paid(self, proved: dict[Handle, Fate]) -> dict[Handle, Fate]:
-        """Take our star off what has arrived, or never left."""
-        owing = {handle: fate for handle, fate in proved.items() if fate.code == OWED and fate.proof is Proof.SEEN}
-        starred = {fate.now: handle for handle, fate in owing.items() if fate.now is not None}
-        if not starred:
+    async def _settled(self, owing: Mapping[Handle, Fate], proved: dict[Handle, Fate]) -> dict[Handle, Fate]:
+        """Take our star off what was found, wherever it is. What cannot be paid now stays as it was, and open."""
+        debts: dict[Handle, Handle] = {}
+        for handle in owing:
+            fate = proved[handle]
+            if fate.proof is Proof.ORPHANED:  # the star holds it until it is brought back
+                proved[handle] = in_debt(fate)
+            elif fate.proof is Proof.SEEN or fate.ending is Ending.FAILED:
+                debts[fate.now or handle] = handle
+        if not debts:
             return proved
-        fates = await self._unstar(list(starred), FlagChange(remove=frozenset({"flagged"})))
-        paid = {starred[fate.handle] for fate in fates if fate.ending is Ending.DONE}
-        return proved | {handle: replace(owing[handle], code=None) for handle in paid}
+        fates = await self._unstar(list(debts), FlagChange(remove=frozenset({"flagged"})))
+        done = {debts[fate.handle] for fate in fates if fate.ending is Ending.DONE}
+        return proved | {one: paid(proved[one]) if one in done else owing[one] for one in debts.values()}
 
 
 def _found(found: Mapping[Mark, Occurrence], fate: Fate) -> Occurrence | None:

@@ -73,7 +73,8 @@ class Coverage:
     """How far an answer can be relied upon (N-3).
 
     `complete`: nothing that matches was left out up to and including the last row (or at all, without continuation).
-    `order` says in words how rows are sorted. `by_server` and `by_us` name the criteria each side decided.
+    `order` says in words how rows are sorted. `by_server` and `by_us` name the criteria each side decided. `code` is
+    `not_synced` while the server's own view is not settled.
     """
 
     complete: bool
@@ -82,6 +83,7 @@ class Coverage:
     why: str | None = None
     by_server: tuple[str, ...] = ()
     by_us: tuple[str, ...] = ()
+    code: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +97,11 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """What a look at the account showed. `mode` is combined or split (Bridge); `syncing` None: it cannot be known."""
+    """What a look at the account showed. `mode` is combined or split (Bridge); `syncing` None: it cannot be known.
+
+    `unproved` and `disproved` are families of changes whose row in the effect table is not known to hold on this version,
+    or is known not to.
+    """
 
     connected: bool
     server: str = ""
@@ -103,6 +109,8 @@ class Health:
     mode: str | None = None
     capabilities: tuple[str, ...] = ()
     syncing: bool | None = None
+    unproved: tuple[str, ...] = ()
+    disproved: tuple[str, ...] = ()
     code: str | None = None
     why: str | None = None
     next: str | None = None
@@ -125,6 +133,13 @@ class MailBackend(Protocol):
 
     async def health(self) -> Health:
         """Look whether the account works. Never raises: trouble is in the answer."""
+        ...
+
+    async def unsettled(self, *, look: bool = True) -> str | None:
+        """Say why the server's own view is not to be relied upon for now (N-9); None where there is no sign of that.
+
+        It may take a second or two; without `look` it is what was seen last, at once.
+        """
         ...
 
     async def mailboxes(self, *, counts: bool = False, fresh: bool = False) -> Sequence[Mailbox]:

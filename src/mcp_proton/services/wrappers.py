@@ -36,6 +36,10 @@ class RetryReads:
         """Not retried: trouble is the answer."""
         return await self._inner.health()
 
+    async def unsettled(self, *, look: bool = True) -> str | None:
+        """Tried twice."""
+        return await _twice(lambda: self._inner.unsettled(look=look))
+
     async def mailboxes(self, *, counts: bool = False, fresh: bool = False) -> Sequence[Mailbox]:
         """Tried twice."""
         return await _twice(lambda: self._inner.mailboxes(counts=counts, fresh=fresh))

@@ -55,6 +55,7 @@ class MemoryAccount:
     def __init__(self, name: str = "memory") -> None:
         self.name = name
         self.calls: list[str] = []
+        self.unrest: str | None = None
         self.boxes: dict[str, Box] = {}
         self.outgoing = MemoryOutgoing(self)
         for path, role in (
@@ -102,7 +103,12 @@ class MemoryAccount:
     async def health(self) -> Health:
         """Always well."""
         self.calls.append("health")
-        return Health(connected=True, server="memory", syncing=False)
+        return Health(connected=True, server="memory", syncing=self.unrest is not None, why=self.unrest)
+
+    async def unsettled(self, *, look: bool = True) -> str | None:
+        """As a test says."""
+        self.calls.append("unsettled")
+        return self.unrest
 
     async def mailboxes(self, *, counts: bool = False, fresh: bool = False) -> Sequence[Mailbox]:
         """Return all mailboxes; counts cost nothing here."""

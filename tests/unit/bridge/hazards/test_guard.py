@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from mcp_proton.domain.outcome import Ending, Proof
+from mcp_proton.domain.ports import HOME
 from tests.unit.bridge.hazards.scene import LATER
 
 if TYPE_CHECKING:
@@ -71,7 +73,22 @@ async def test_with_the_guard_the_mail_is_kept_and_brought_back(scene: Scene) ->
     (back,) = await scene.backend.reattach([proved.now], await scene.box("Trash"))
     assert back.ending is Ending.DONE
     scene.events()
-    assert "Trash" in (scene.truth("ours") or ())
+    assert scene.truth("ours") == {"Starred", "Trash"}, "the star holds it until it was seen"
+    again = replace(proved, ending=Ending.DONE, code="brought_back", now=back.now, proof=back.proof)
+    (paid,) = await scene.backend.prove([again], HOME, LATER)
+    assert paid.proof is Proof.SEEN
+    scene.events()
+    assert scene.truth("ours") == {"Trash"}, "and then the debt is paid, wherever it was put"
+
+
+@pytest.mark.parametrize("guarded", [True])
+async def test_spam_that_is_destroyed_by_way_of_trash_is_not_held_by_the_guard(scene: Scene) -> None:
+    """N-16."""
+    scene.put("ours", "spam")
+    (fate,) = await scene.backend.destroy([await scene.handle("ours", "Spam")])
+    assert fate.ending is Ending.DONE
+    scene.events()
+    assert scene.truth("ours") is None
 
 
 @pytest.mark.parametrize("guarded", [True])
