@@ -23,7 +23,7 @@ class Doubtful(MemoryAccount):
 
     def consequences(self) -> EffectTable:
         rows = [
-            replace(row, evidence=Evidence.UNVERIFIED) if row.verb in self.unproved else row
+            replace(row, evidence=(Evidence.UNVERIFIED,)) if row.verb in self.unproved else row
             for row in super().consequences().rows
         ]
         return EffectTable(

@@ -81,6 +81,7 @@ class BridgeBackend(ImapBackend):
     step = None
     _marks = MARKS
     advice = ADVICE
+    lag = proof.EVENT
 
     def __init__(
         self,
@@ -100,18 +101,16 @@ class BridgeBackend(ImapBackend):
         self._glancing: asyncio.Task[None] | None = None
         self._judged: tuple[object, EffectTable] | None = None
         known = self._occurrences = Occurrences(self._pool, self._known)
-        moving = filing.Filing(self._pool, self._mailbox_of, self._homes, known, guarded=guarded_trash)
         self._flagging = Flagging(self._pool, self._mailbox_of, page=sending.PAGE)
+        unstar = self._flagging.set_flags
+        moving = filing.Filing(self._pool, self._mailbox_of, self._homes, known, unstar, guarded=guarded_trash)
         self._moving = moving
         self._labelling = Labelling(self._pool, self._mailbox_of, self._homes, known)
         self._reattaching = Reattaching(self._pool, self._mailbox_of, self._homes, known)
-        unguarded = filing.Filing(
-            self._pool, self._mailbox_of, self._homes, known
-        )  # a star would hold what is destroyed
+        # A star would hold what is destroyed.
+        unguarded = filing.Filing(self._pool, self._mailbox_of, self._homes, known, unstar)
         self._destroying = Destroying(self._pool, self._mailbox_of, self._homes, known, unguarded)
-        self._proof = proof.Proving(
-            self._pool, self._mailbox_of, known, self._flagging.set_flags, guarded=guarded_trash
-        )
+        self._proof = proof.Proving(self._pool, self._mailbox_of, known, unstar, guarded=guarded_trash)
         self._changes = MailboxChanges(self._pool, self._listed)
         departed = Departed()
         sent_lately = SentLately(self._searches, self._known, self.fetch)

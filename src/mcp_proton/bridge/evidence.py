@@ -109,10 +109,10 @@ def _row(
     standing = families[family]
     if standing is Standing.UNAVAILABLE:
         why = next(one.why for verb in FAMILIES[family] if (one := known.get(verb)) is not None and not one.proved)
-        return replace(row, refused=True, result=_otherwise(why), instead=_ASK_THE_OWNER, evidence=Evidence.LIVE)
+        return replace(row, refused=True, result=_otherwise(why), instead=_ASK_THE_OWNER, evidence=(Evidence.LIVE,))
     if standing is Standing.UNVERIFIED:
-        return replace(row, evidence=Evidence.UNVERIFIED)
-    return row if recorded else replace(row, evidence=Evidence.LIVE)
+        return replace(row, evidence=(Evidence.UNVERIFIED,))
+    return row if recorded else replace(row, evidence=(Evidence.LIVE,))
 
 
 def _otherwise(why: str) -> str:

@@ -15,12 +15,13 @@ from mcp_proton.bridge import sending
 from mcp_proton.domain.errors import MailError
 from mcp_proton.domain.mail import Role
 from mcp_proton.domain.outcome import Ending
-from mcp_proton.domain.ports import Home
-from mcp_proton.imap import commands, proving
+from mcp_proton.domain.ports import FlagChange, Home
+from mcp_proton.imap import commands, placing, proving
+from mcp_proton.imap.errors import Rejected
 from mcp_proton.imap.uids import UidSet
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from mcp_proton.bridge.looking import Seen
     from mcp_proton.bridge.sending import Answer
@@ -31,8 +32,11 @@ if TYPE_CHECKING:
     from mcp_proton.imap.groups import Group
     from mcp_proton.imap.marks import Mark
 
+    Unstar = Callable[[Sequence[Handle], FlagChange], Awaitable[Sequence[Fate]]]
+
 OWED = "unstar_owed"
 """the code of a fate whose star is ours, and to be taken off"""
+UNSTAR = FlagChange(remove=frozenset({"flagged"}))
 _BARE, _DEBT = " bare", " owed"
 """what an identity ends in: no star was on it before, and (owed) ours is"""
 
@@ -81,6 +85,8 @@ class Guard:
         if bare:
             try:
                 await box.run(commands.Store(UidSet.of(bare), ["\\Flagged"], add=True))
+            except Rejected as refusal:
+                return refusal if refusal.answer == "BAD" else placing.unsure(refusal.command)
             except MailError as error:
                 return error
         answer = await sending.place(box, commands.Move, part.uids, to)
@@ -97,6 +103,15 @@ class Guard:
         return {
             handle: replace(in_debt(fates[handle]), code=OWED) for handle in ours if fates[handle].ending in endings
         }
+
+    def left(
+        self, part: Group, to: Mailbox, seen: Mapping[int, Seen], answer: Answer, fates: Mapping[Handle, Fate]
+    ) -> list[Handle]:
+        """Where a star of ours is on what was not moved, and shall not stay."""
+        if sending.never_sent(answer):
+            return []  # taken back already
+        ours = [fates[part.handle(uid)] for uid in self._bare(part, to, seen)]
+        return [fate.now or fate.handle for fate in ours if fate.ending is Ending.FAILED]
 
     def _bare(self, part: Group, to: Mailbox, seen: Mapping[int, Seen]) -> list[int]:
         if not self._wanted or to.role is not Role.TRASH:

@@ -123,6 +123,11 @@ class MailBackend(Protocol):
     raises `Stale` when it no longer points at its message.
     """
 
+    @property
+    def lag(self) -> float:
+        """Seconds after which what it did shows in what it lists (Bridge: its events). Younger, "not there" says nothing."""
+        ...
+
     def features(self) -> Mapping[str, Standing]:
         """What this server can do, by our own words, without asking it anything."""
         ...

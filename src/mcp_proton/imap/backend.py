@@ -67,6 +67,7 @@ class ImapBackend:
     step: int | None = STEP
     _marks = Marks(MessageIdToken())
     advice = health.ADVICE
+    lag = 0.0
 
     def __init__(
         self,

@@ -107,7 +107,7 @@ class Call:
         return frozenset(
             Doubt(account, verb)
             for (account, verb, _, _), row in self.foreseen.items()
-            if row.evidence is Evidence.UNVERIFIED
+            if Evidence.UNVERIFIED in row.evidence
         )
 
     async def mailboxes(self, account: str) -> Sequence[Mailbox]:

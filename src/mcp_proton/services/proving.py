@@ -107,7 +107,7 @@ class Proving:
         """Look, and look again at what takes a second event to show."""
         for _ in range(_LOOKS):
             await asyncio.sleep(self._world.settings.prove_after)
-            await self.one(await self._world.journal.read(record.id, owner()))
+            await self._door.settled(await self._world.journal.read(record.id, owner()))
             if not await self._world.journal.open_ends(record.id):
                 return
 

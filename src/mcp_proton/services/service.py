@@ -169,7 +169,8 @@ class MailService:
         """Take back what an operation of this caller's did: every request that takes is judged and journalled."""
         record = await self.world.journal.read(operation_id, caller)
         record = await self._recovery.settled(record)
-        back = await undoing.requests(record, self.world)
+        looking = Call(self.world, caller, await self.world.policies.current(), self)
+        back = await undoing.requests(record, self.world, looking)
         return undoing.merged([await self.submit(caller, request) for request in back])
 
     async def settled(self, record: Record) -> Record:

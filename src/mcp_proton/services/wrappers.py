@@ -24,6 +24,11 @@ class RetryReads:
     def __init__(self, inner: MailBackend) -> None:
         self._inner = inner
 
+    @property
+    def lag(self) -> float:
+        """As the backend says."""
+        return self._inner.lag
+
     def features(self) -> Mapping[str, Standing]:
         """As the backend says."""
         return self._inner.features()

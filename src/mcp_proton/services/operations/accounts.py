@@ -143,7 +143,7 @@ async def report(request: CapabilitiesReport, ctx: Context) -> Capabilities:
                 source=", ".join(block.sources),
                 target=", ".join(block.targets),
                 result=block.row.result,
-                evidence=block.row.evidence.value,
+                evidence=block.row.known_by,
                 refused=block.row.refused,
             )
             for block in backend.consequences().blocks()

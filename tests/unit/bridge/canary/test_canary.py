@@ -30,7 +30,7 @@ async def test_on_a_version_of_which_nothing_was_recorded_all_that_is_tried_is_p
         await one.backend.mailboxes()
         before = one.everything()
         assert one.backend.features()["move"] is Standing.UNVERIFIED
-        assert one.backend.consequences().of("destroy", Role.TRASH).evidence is Evidence.UNVERIFIED
+        assert one.backend.consequences().of("destroy", Role.TRASH).evidence == (Evidence.UNVERIFIED,)
         trial = await one.canary().fly()
         assert (trial.version, trial.stopped, trial.left) == ("3.27.0", None, [])
         assert {found.verb for found in trial.findings} == TRIED
@@ -38,7 +38,7 @@ async def test_on_a_version_of_which_nothing_was_recorded_all_that_is_tried_is_p
         assert one.findings.of("me", "3.27.0") is not None
         assert set(one.findings.of("me", "3.27.0") or ()) == TRIED
         assert one.backend.features()["move"] is Standing.AVAILABLE
-        assert one.backend.consequences().of("destroy", Role.TRASH).evidence is Evidence.LIVE
+        assert one.backend.consequences().of("destroy", Role.TRASH).evidence == (Evidence.LIVE,)
         health = await one.backend.health()
         assert (health.unproved, health.disproved) == (("reattach", "append"), ())
         assert one.everything() == before

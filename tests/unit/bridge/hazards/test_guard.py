@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 async def trashed_in_the_last_moment(scene: Scene) -> Sequence[Fate]:
     """Bridge hears of the phone's trash after our NOOP and before our MOVE."""
     handle, trash = await scene.handle("ours"), await scene.box("Trash")
-    scene.simulator.faults.at("before UID MOVE", action="delay", seconds=0.3)
+    scene.bridge.at("before UID MOVE", action="delay", seconds=0.3)
     moving = asyncio.create_task(scene.backend.move([handle], trash))
     for _ in range(200):
         if scene.writes():
@@ -104,7 +104,7 @@ async def test_the_star_of_the_guard_is_taken_off_when_the_mail_was_seen(scene: 
     assert [(fate.code, fate.proof) for fate in proved] == [(None, Proof.SEEN), (None, Proof.SEEN)]
     scene.events()
     assert scene.truth("ours") == {"Trash"}
-    if scene.simulator.account().model == "fake":
+    if scene.bridge.model == "fake":
         assert scene.truth("starred") == {"Starred", "Trash"}
 
 
