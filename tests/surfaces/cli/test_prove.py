@@ -39,7 +39,7 @@ def test_the_doctor_says_what_was_never_seen_and_how_to_prove_it(owner: Owner, n
     before = mail(newer)
     check = checks(owner.json("doctor", "personal"))["personal: version"]
     assert check["state"] == "note"
-    assert "not verified here: exact_removal, files_sent, flags, labels, move, send" in check["what"]
+    assert "not verified here: exact_removal, flags, labels, move" in check["what"]
     assert "doctor personal --prove" in check["next"]
     told = owner.json("doctor", "personal", "--prove", "--yes")
     assert told["well"] is True
@@ -49,7 +49,7 @@ def test_the_doctor_says_what_was_never_seen_and_how_to_prove_it(owner: Owner, n
     assert mail(newer) == before
     assert checks(owner.json("doctor", "personal"))["personal: version"]["state"] == "ok"
     health = owner.json("do", "accounts_health", "--account", "personal")["accounts"][0]
-    assert health["unproved"] == ["reattach"]
+    assert health["unproved"] == ["reattach", "append"]
 
 
 def test_what_bridge_does_otherwise_needs_the_owner_and_is_refused_from_then_on(owner: Owner, newer: Bridge) -> None:
