@@ -273,6 +273,7 @@ async def _opened(found: Settings, vault: SecretProvider) -> AsyncIterator[Runni
     from mcp_proton.storage.leases import SqlLeases
     from mcp_proton.storage.policyfile import PolicyInForce
     from mcp_proton.storage.runners import Runner
+    from mcp_proton.storage.sendings import SqlSendings
     from mcp_proton.storage.sightings import FileSightings
     from mcp_proton.storage.switches import SqlSwitches
 
@@ -315,8 +316,10 @@ async def _opened(found: Settings, vault: SecretProvider) -> AsyncIterator[Runni
             timezone=found.config.service.zone,
             accounts_of=found.config.accounts_of,
             reviews=found.config.reviews,
+            spool=found.folders.state,
         ),
         leases=leases,
+        sendings=SqlSendings(database),
         channels=SqlChannels(database, clock),
         alarm=SqlSwitches(database, _switches(found), clock).freeze,
         clear=lambda: trials.clear(accounts.names),
@@ -428,6 +431,8 @@ def _bridge(
 
     login = Credentials(account.username, password)
     more.setdefault("identity", _IDENTITY)
+    more.setdefault("outlet", outlet(account, login))
+    more.setdefault("configured", account.senders)
     return BridgeBackend(
         name, endpoint(account), login, guarded_trash=guarded, findings=known, sightings=sightings, **more
     )

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict
 from .caller import Audience
 from .effects import READING, Effect
 from .outcome import Fate, Status
-from .plan import Impact, ReviewLine
+from .plan import Impact, ReviewLine, Unfamiliar
 
 if TYPE_CHECKING:
     from .context import Context
@@ -45,11 +45,13 @@ class Finer:
     """What an operation's own `plan` adds to what the field types say.
 
     `effects` replaces the operation's effects for the scopes in the request; `impacts` are added as they are.
+    `unfamiliar` are recipients that the owner is asked about even where sending is allowed.
     """
 
     effects: frozenset[Effect] | None = None
     impacts: frozenset[Impact] = frozenset()
     review: tuple[ReviewLine, ...] = ()
+    unfamiliar: tuple[Unfamiliar, ...] = ()
 
 
 Perform = Callable[[Any, "Context"], Awaitable[Any]]
@@ -69,10 +71,11 @@ class Operation:
     """One thing the service can do.
 
     `effects` is the most it can ever do; planning refuses a plan that exceeds it. `prepares` are the effects of getting
-    ready (pin, expand). `steers` marks the journal family: no effect on mail of its own, so any known caller may
-    use it on its own records. `chunked`: it acts through `Context.batch` only, so it may go on in the background and be
-    gone on with by another process; `look` settles items whose end is not known, `happened` what acts on no messages.
-    `found` says, for `undo`, where messages are whose only handle the operation took away.
+    ready (pin, expand); where they depend on the request, `ready` says what they are. `purpose`: without this effect there
+    is no use in it, so it is not shown to whom that is denied. `steers` marks the journal family: no effect on mail of its
+    own, so any known caller may use it on its own records. `chunked`: it acts through `Context.batch` only, so it may go on
+    in the background and be gone on with by another process; `look` settles items whose end is not known, `happened` what
+    acts on no messages. `found` says, for `undo`, where messages are whose only handle the operation took away.
     """
 
     request: type[Request]
@@ -81,6 +84,8 @@ class Operation:
     perform: Perform
     example: dict[str, Any]
     prepares: frozenset[Effect] = frozenset()
+    ready: PlanFiner | None = None
+    purpose: Effect | None = None
     pin: Pin | None = None
     plan: PlanFiner | None = None
     undo: Undo | None = None
@@ -119,6 +124,7 @@ class Shorthand:
     expand: Pin
     example: dict[str, Any]
     prepares: frozenset[Effect] = frozenset()
+    ready: PlanFiner | None = None
     needs: frozenset[str] = frozenset()
 
     @property
