@@ -259,6 +259,7 @@ async def _opened(found: Settings, vault: SecretProvider) -> AsyncIterator[Runni
     from mcp_proton.storage.files import private_folder
     from mcp_proton.storage.journal import SqlJournal
     from mcp_proton.storage.leases import SqlLeases
+    from mcp_proton.storage.mail_files import FileMailFiles
     from mcp_proton.storage.policyfile import PolicyInForce
     from mcp_proton.storage.runners import Runner
     from mcp_proton.storage.switches import SqlSwitches
@@ -271,12 +272,16 @@ async def _opened(found: Settings, vault: SecretProvider) -> AsyncIterator[Runni
     journal = SqlJournal(database, clock, timedelta(days=kept.payload_days), runner)
     dates = FileDateIndexes(found.folders.state / "dates", enabled=kept.date_index)
     accounts = Accounts(found.config, lambda name, account: _served(name, account, vault, dates))
+
+    def opened_for(effect: Effect) -> list[Path]:
+        return [path for fence in policy_file.current().fences for path in fence.folders.get(effect, ())]
+
     artifacts = FileArtifacts(
         found.folders.artifacts,
         clock,
         keep=timedelta(days=kept.artifact_days),
         most_octets=kept.artifact_megabytes << 20,
-        exports=lambda: [path for one in policy_file.current().fences for path in one.folders.get(Effect.EXPORT, ())],
+        exports=lambda: opened_for(Effect.EXPORT),
     )
     world = World(
         catalog=registry.load(),
@@ -292,6 +297,7 @@ async def _opened(found: Settings, vault: SecretProvider) -> AsyncIterator[Runni
         ),
         leases=SqlLeases(database, clock, runner),
         channels=SqlChannels(database, clock),
+        files=FileMailFiles(exports=lambda: opened_for(Effect.EXPORT)),
         alarm=SqlSwitches(database, _switches(found), clock).freeze,
     )
     service = MailService(world)

@@ -14,6 +14,7 @@ from .handles import Handle
 from .mail import Mailbox
 from .outcome import Fate, Tally
 from .ports import Artifacts, Clock, Journal, MailBackend
+from .transfer import MailFiles
 
 Act = Callable[[MailBackend, Mailbox, Sequence[Handle]], Awaitable[Sequence[Fate]]]
 """Acts on some messages of one mailbox, all at once, and tells how each ended."""
@@ -60,6 +61,11 @@ class Context(Protocol):
     @property
     def artifacts(self) -> Artifacts:
         """The managed store."""
+        ...
+
+    @property
+    def files(self) -> MailFiles:
+        """The owner's folders, as far as they are open for mail."""
         ...
 
     @property

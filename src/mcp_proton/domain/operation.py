@@ -69,7 +69,8 @@ class Operation:
     `effects` is the most it can ever do; planning refuses a plan that exceeds it. `prepares` are the effects of getting
     ready (pin, expand). `steers` marks the journal family: no effect on mail of its own, so any known caller may
     use it on its own records. `chunked`: it acts through `Context.batch` only, so it may go on in the background and be
-    gone on with by another process; `look` settles items whose end is not known.
+    gone on with by another process; `look` settles items whose end is not known. `repeatable`: asked for twice it does no
+    more than once, since it finds what is done already; one that was interrupted is gone on with from its start.
     """
 
     request: type[Request]

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import itertools
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 import anyio
 
 from mcp_proton.domain.context import Act
-from mcp_proton.domain.effects import DESTRUCTIVE
+from mcp_proton.domain.effects import CHANGING, DESTRUCTIVE
 from mcp_proton.domain.errors import MailError, NotSynced
 from mcp_proton.domain.handles import Handle
 from mcp_proton.domain.lease import Lease
@@ -52,6 +53,7 @@ class Batch:
         self._act = act
         self._provable = provable
         self._begun = record.begun
+        self._changes = bool(record.effects & CHANGING)
         self._unwritten: Sequence[Fate] = ()
 
     async def run(self, handles: Sequence[Handle], what: str) -> Tally:
@@ -74,7 +76,7 @@ class Batch:
 
     async def _in_sync(self, handles: Sequence[Handle]) -> None:
         """Raise `NotSynced` before many messages, or any for good, are changed by a view that is not settled (N-9)."""
-        if len(handles) <= CHUNK and not self._record.effects & DESTRUCTIVE:
+        if not self._changes or (len(handles) <= CHUNK and not self._record.effects & DESTRUCTIVE):
             return
         for account in sorted({handle.account for handle in handles}):
             if (await self._call.backend(account).health()).syncing:
@@ -88,7 +90,7 @@ class Batch:
         hindrance: MailError | None = None
         try:
             await self._call.still_allowed()
-            async with self._call.world.leases.hold(chunk[0].account) as lease:
+            async with self._turn(chunk[0].account) as lease:
                 with anyio.CancelScope(shield=True):  # cancelling takes effect between chunks, never inside of one
                     hindrance = await self._locked(chunk, tally, lease)
         except MailError as error:
@@ -97,14 +99,24 @@ class Batch:
             return error
         return hindrance
 
-    async def _locked(self, chunk: Sequence[Handle], tally: Tally, lease: Lease) -> MailError | None:
+    @asynccontextmanager
+    async def _turn(self, account: str) -> AsyncIterator[Lease | None]:
+        """Hold the account, where something in it is changed: who only reads takes nobody's turn."""
+        if not self._changes:
+            yield None
+            return
+        async with self._call.world.leases.hold(account) as lease:
+            yield lease
+
+    async def _locked(self, chunk: Sequence[Handle], tally: Tally, lease: Lease | None) -> MailError | None:
         backend = self._call.backend(chunk[0].account)
         box = await self._call.mailbox_of(chunk[0])
         known = await backend.identify(chunk) if self._provable else {}
         unknown = [Fate(one, Ending.UNCERTAIN, _UNKNOWN, _WHY_UNKNOWN, identity=known.get(one)) for one in chunk]
         intents = [fate for fate in unknown if fate.identity is not None]
         upto = self._begun + len(chunk)
-        await lease.check()
+        if lease is not None:
+            await lease.check()
         if not await self._call.world.journal.begin(self._record.id, upto, self._unwritten, intents):
             self._unwritten = ()
             return Stopped("it was asked to stop before this one")

@@ -10,13 +10,14 @@ from mcp_proton.domain.caller import Caller
 from mcp_proton.domain.consequences import EffectTable
 from mcp_proton.domain.context import Act, Right, Snapshot
 from mcp_proton.domain.effects import Effect
-from mcp_proton.domain.errors import Defect, Invalid, NotFound, Stale
+from mcp_proton.domain.errors import Defect, Invalid, NotFound, OutOfBounds, Stale
 from mcp_proton.domain.handles import Handle
 from mcp_proton.domain.mail import Mailbox, Role
 from mcp_proton.domain.operation import Result
 from mcp_proton.domain.outcome import Outcome, Record, Tally
 from mcp_proton.domain.plan import Impact, Plan, Scope
 from mcp_proton.domain.ports import Artifacts, Clock, Journal, MailBackend
+from mcp_proton.domain.transfer import MailFiles
 from mcp_proton.policy.decide import decide, judge, standing
 from mcp_proton.policy.model import Policy
 from mcp_proton.policy.rules import Verdict
@@ -57,6 +58,13 @@ class Call:
     def artifacts(self) -> Artifacts:
         """The managed store."""
         return self.world.artifacts
+
+    @property
+    def files(self) -> MailFiles:
+        """The owner's folders for mail in files."""
+        if self.world.files is None:
+            raise OutOfBounds("no folder is open for mail in files")
+        return self.world.files
 
     @property
     def journal(self) -> Journal:

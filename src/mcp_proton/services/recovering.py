@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mcp_proton.domain.caller import owner
@@ -61,8 +62,9 @@ class Recovery:
         call = Call(self._world, caller_of(record, self._world), await self._world.policies.current(), self._door)
         await self._look(operation, request, record, call)
         record = await self._world.journal.read(record.id, owner())
-        if record.background and not record.stopping and record.begun < record.total:
-            await self._go_on(operation, request, record, call)
+        if record.background and not record.stopping and (operation.repeatable or record.begun < record.total):
+            afresh = replace(record, begun=0, counts={}) if operation.repeatable else record
+            await self._go_on(operation, request, afresh, call)
         else:
             await self._close(record, CODE)
 

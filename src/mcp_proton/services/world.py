@@ -10,6 +10,7 @@ from mcp_proton.domain.effects import Effect
 from mcp_proton.domain.lease import Leases
 from mcp_proton.domain.ports import Accounts, Artifacts, Clock, Journal
 from mcp_proton.domain.review import Channels
+from mcp_proton.domain.transfer import MailFiles
 from mcp_proton.policy.source import PolicySource
 
 from .lease import InProcess
@@ -48,5 +49,6 @@ class World:
     settings: Settings = field(default_factory=Settings)
     leases: Leases = field(default_factory=InProcess)
     channels: Channels | None = None
+    files: MailFiles | None = None
     alarm: Alarm | None = None
     """Called once when a message was lost: shuts what lost it, for every process."""

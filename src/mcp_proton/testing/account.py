@@ -24,6 +24,7 @@ from mcp_proton.domain.ports import (
     Standing,
 )
 from mcp_proton.domain.query import Query, matches
+from mcp_proton.domain.transfer import Whole
 from mcp_proton.mime import outline as mime_outline
 from mcp_proton.mime import searching, selecting
 from mcp_proton.testing.boxes import (
@@ -156,6 +157,16 @@ class MemoryAccount:
         if octets is None:
             raise NotFound("there is no such part", code="no_such_part")
         yield octets[start : None if limit is None else start + limit]
+
+    async def whole(self, handles: Sequence[Handle]) -> AsyncIterator[Whole]:
+        """Yield those that are still there."""
+        self.calls.append("whole")
+        for handle in handles:
+            try:
+                box, stored = self._find(handle)
+            except Stale:
+                continue
+            yield Whole(envelope_of(box, stored), _pieces(stored.mail.raw))
 
     async def headers(self, handles: Sequence[Handle]) -> Mapping[Handle, bytes]:
         """Return the header blocks of what is still there."""
@@ -378,6 +389,11 @@ class MemoryAccount:
                     raise Stale("this handle no longer points at a message")
                 return box, stored
         raise Stale("the mailbox this handle names is gone")
+
+
+async def _pieces(octets: bytes) -> AsyncIterator[bytes]:
+    for start in range(0, len(octets), 1 << 18):
+        yield octets[start : start + (1 << 18)]
 
 
 def _generations(scope: Sequence[Mailbox], boxes: Mapping[str, Box]) -> str:
