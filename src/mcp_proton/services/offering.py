@@ -40,5 +40,4 @@ def _useful(operation: Operation, effects: frozenset[Effect]) -> bool:
     """One that plans for itself may stay within what is open; any other does all it declares."""
     if operation.steers:
         return True
-    beyond = operation.effects - READING or operation.effects
-    return bool(beyond & effects) if operation.plan else operation.effects <= effects
+    return bool(operation.effects & effects) if operation.plan else operation.effects <= effects

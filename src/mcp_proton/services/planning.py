@@ -16,7 +16,7 @@ from mcp_proton.domain.errors import Defect
 from mcp_proton.domain.handles import Handle
 from mcp_proton.domain.mail import Mailbox, Role
 from mcp_proton.domain.operation import Finer, Operation, Request
-from mcp_proton.domain.plan import Impact, Plan, Scope
+from mcp_proton.domain.plan import Impact, Plan, ReviewLine, Scope
 
 from . import places
 from .fields import Mark, marked
@@ -53,6 +53,7 @@ async def scoped(request: Request, effects: frozenset[Effect], ctx: Context, *, 
         targets=tuple(dict.fromkeys(named.handles)),
         recipients=tuple(named.recipients),
         paths=tuple(named.paths),
+        review=tuple(ReviewLine("file or folder", str(path)) for path in named.paths),
     )
 
 

@@ -15,9 +15,8 @@ from mcp_proton.domain.effects import Effect
 from mcp_proton.domain.errors import MailError
 from mcp_proton.domain.handles import Handle
 from mcp_proton.domain.mail import Mailbox
-from mcp_proton.domain.operation import Finer, Operation, Request, Result, Shorthand
+from mcp_proton.domain.operation import Operation, Request, Result, Shorthand
 from mcp_proton.domain.outcome import INLINE, Ending, Fate, Status
-from mcp_proton.domain.plan import ReviewLine
 from mcp_proton.domain.ports import MailBackend
 from mcp_proton.domain.transfer import Export, Form
 from mcp_proton.mime.file_names import file_name
@@ -85,12 +84,6 @@ async def pin(request: ExportsCreate, ctx: Context) -> ExportsCreate:
     """Fix the name, so that an interrupted export is gone on with and not begun anew."""
     name = request.name or ctx.clock.now().astimezone(ctx.timezone).strftime("mail %Y-%m-%d %H.%M.%S")
     return request.model_copy(update={"name": file_name(name), "folder": request.folder.expanduser()})
-
-
-async def plan(request: ExportsCreate, ctx: Context) -> Finer:
-    """Say where it goes."""
-    form = "one EML file a message" if request.format == "eml" else "one mbox file"
-    return Finer(review=(ReviewLine("writes", f"{form}, {request.name!r} in {request.folder}"),))
 
 
 async def export(request: ExportsCreate, ctx: Context) -> Exported:
@@ -165,7 +158,6 @@ exports_create = Operation(
     effects=frozenset({Effect.READ, Effect.EXPORT}),
     perform=export,
     pin=pin,
-    plan=plan,
     look=look,
     chunked=True,
     repeatable=True,
