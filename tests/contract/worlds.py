@@ -17,6 +17,7 @@ from mcp_proton.domain.ports import Order, Page
 from mcp_proton.domain.query import All
 from mcp_proton.imap.backend import ImapBackend
 from mcp_proton.imap.endpoint import Credentials, Endpoint, Pin, TlsMode
+from mcp_proton.imap.outlet import Outlet
 from mcp_proton.imap.pool import Habits
 from mcp_proton.simulator import GivenLabel, GivenMessage, GivenUser, Simulator, make_certificate
 from mcp_proton.testing import MemoryAccount
@@ -202,6 +203,17 @@ ATTENTIVE = Habits(quiet=0.0, fresh=0.0)
 CERTIFICATE = make_certificate()
 
 
+def outlet(simulator: Simulator) -> Outlet:
+    """Where the simulator takes mail."""
+
+    async def secret() -> str:
+        return simulator.password
+
+    pin = Pin.of(ssl.PEM_cert_to_DER_cert(simulator.certificate_pem))
+    endpoint = Endpoint(simulator.host, simulator.smtp_port, TlsMode.STARTTLS, pin)
+    return Outlet(endpoint, Credentials(simulator.username, secret))
+
+
 def bridge_backend(
     simulator: Simulator, *, password: str | None = None, guarded: bool = False, sessions: Habits | None = None
 ) -> BridgeBackend:
@@ -213,7 +225,14 @@ def bridge_backend(
     pin = Pin.of(ssl.PEM_cert_to_DER_cert(simulator.certificate_pem))
     endpoint = Endpoint(simulator.host, simulator.imap_port, TlsMode.STARTTLS, pin)
     credentials = Credentials(simulator.username, secret)
-    return BridgeBackend("me", endpoint, credentials, sessions=sessions or ATTENTIVE, guarded_trash=guarded)
+    return BridgeBackend(
+        "me",
+        endpoint,
+        credentials,
+        sessions=sessions or ATTENTIVE,
+        guarded_trash=guarded,
+        outlet=outlet(simulator),
+    )
 
 
 def unknowing(simulator: Simulator) -> ImapBackend:
@@ -224,7 +243,8 @@ def unknowing(simulator: Simulator) -> ImapBackend:
 
     pin = Pin.of(ssl.PEM_cert_to_DER_cert(simulator.certificate_pem))
     endpoint = Endpoint(simulator.host, simulator.imap_port, TlsMode.STARTTLS, pin)
-    return ImapBackend("me", endpoint, Credentials(simulator.username, secret), sessions=ATTENTIVE)
+    login = Credentials(simulator.username, secret)
+    return ImapBackend("me", endpoint, login, sessions=ATTENTIVE, outlet=outlet(simulator))
 
 
 def given(raw: bytes, number: int) -> GivenMessage:

@@ -6,11 +6,14 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from mcp_proton.bridge import evidence, filing, proof, roles, sending
+from mcp_proton.bridge.appending import BridgeAppending
+from mcp_proton.bridge.departed import Departed
 from mcp_proton.bridge.destroying import Destroying
 from mcp_proton.bridge.labelling import Labelling
 from mcp_proton.bridge.looking import MARKS
 from mcp_proton.bridge.mailbox_changes import MailboxChanges
 from mcp_proton.bridge.occurrences import Occurrences
+from mcp_proton.bridge.outbox import BridgeOutbox
 from mcp_proton.bridge.reattaching import Reattaching
 from mcp_proton.bridge.sync import Look, SyncWatch
 from mcp_proton.domain.errors import Unsupported
@@ -26,12 +29,14 @@ from mcp_proton.imap.search import Habits
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from datetime import datetime
     from typing import Unpack
 
     from mcp_proton.bridge.evidence import Version
     from mcp_proton.domain.handles import Handle
     from mcp_proton.domain.mail import Mailbox
     from mcp_proton.domain.outcome import Fate
+    from mcp_proton.domain.outgoing import Octets
     from mcp_proton.domain.ports import FlagChange, Home, Standing
     from mcp_proton.imap.backend import Settings
     from mcp_proton.imap.endpoint import Credentials, Endpoint
@@ -82,6 +87,11 @@ class BridgeBackend(ImapBackend):
         self._destroying = Destroying(self._pool, self._mailbox_of, self._homes, known, moving)
         self._proof = proof.Proving(self._pool, self._mailbox_of, known, self._flagging.set_flags)
         self._changes = MailboxChanges(self._pool, self._listed)
+        departed = Departed()
+        self._appending = BridgeAppending(self._pool, self._searches, self._known, departed)
+        outlet = settings.get("outlet")
+        if outlet is not None:
+            self._outbox = BridgeOutbox(outlet, self._tracing, self._pool, self._mailbox_of, departed)
 
     # --- changing: one writer at a time, since two that do the same MOVE lose the message --------------------------
 
@@ -130,6 +140,13 @@ class BridgeBackend(ImapBackend):
         """Looks; and takes off the star that guarded what has arrived in Trash."""
         async with self._writer:
             return await self._proof.prove(fates, to, age)
+
+    async def append(
+        self, to: Mailbox, mail: Octets, *, flags: frozenset[str] = frozenset(), received: datetime | None = None
+    ) -> Handle:
+        """An import, or a draft; refused where Bridge would move a message it has."""
+        async with self._writer:
+            return await super().append(to, mail, flags=flags, received=received)
 
     async def create(self, path: str, role: Role) -> Mailbox:
         """A folder or a label."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
 
@@ -11,6 +12,7 @@ from .consequences import EffectTable
 from .handles import Handle
 from .mail import Envelope, Identity, Mailbox, Role, Structure
 from .outcome import Fate
+from .outgoing import Octets, Submits
 from .query import Query
 from .transfer import Whole
 
@@ -255,12 +257,28 @@ class MailBackend(Protocol):
         """
         ...
 
+    async def append(
+        self, to: Mailbox, mail: Octets, *, flags: frozenset[str] = frozenset(), received: datetime | None = None
+    ) -> Handle:
+        """Put a message into a mailbox, once, and return its handle there; what the server changes in it is its own.
+
+        Raises before anything is sent: `OverLimit` (too large; the limit is named), `Unsupported` (not into that mailbox),
+        `Conflict` (`already_there`: this server would move or drop a message it has, instead of making one). Afterwards
+        `Ambiguous` where nobody knows: look for its Message-ID, never repeat.
+        """
+        ...
+
     async def subscribe(self, box: Mailbox, *, on: bool) -> None:
         """Show or hide a mailbox in other mail programs. To ask for what is so already is no error."""
         ...
 
     async def identities(self) -> Sequence[Identity]:
         """Return the addresses this account may send as."""
+        ...
+
+    @property
+    def submits(self) -> Submits | None:
+        """The power to send. None: this account reads, files and drafts only."""
         ...
 
     async def aclose(self) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypedDict
 
 from mcp_proton.domain.errors import Invalid, MailError, Stale, Unsupported
-from mcp_proton.domain.mail import Identity
 from mcp_proton.domain.ports import Health
-from mcp_proton.imap import effect_tables, features, health, roles
+from mcp_proton.imap import effect_tables, features, health, roles, senders
+from mcp_proton.imap.appending import Appending
 from mcp_proton.imap.errors import printable
 from mcp_proton.imap.filing import Filing
 from mcp_proton.imap.flagging import Flagging
@@ -17,19 +17,23 @@ from mcp_proton.imap.mailbox_changes import MailboxChanges
 from mcp_proton.imap.mailboxes import MailboxList, wire_name
 from mcp_proton.imap.marks import Marks, MessageIdToken
 from mcp_proton.imap.messages import Messages
+from mcp_proton.imap.outbox import Outbox
 from mcp_proton.imap.pool import Pool
 from mcp_proton.imap.proving import Proving
 from mcp_proton.imap.search import Habits, Searches
 from mcp_proton.imap.streaming import STEP
+from mcp_proton.imap.tracing import Tracing
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
     from contextlib import AbstractAsyncContextManager
+    from datetime import datetime
 
     from mcp_proton.domain.consequences import EffectTable
     from mcp_proton.domain.handles import Handle
-    from mcp_proton.domain.mail import Envelope, Mailbox, Role, Structure
+    from mcp_proton.domain.mail import Envelope, Identity, Mailbox, Role, Structure
     from mcp_proton.domain.outcome import Fate
+    from mcp_proton.domain.outgoing import Octets, Submits
     from mcp_proton.domain.ports import FlagChange, Found, Home, Page, Standing
     from mcp_proton.domain.query import Query
     from mcp_proton.domain.transfer import Whole
@@ -38,6 +42,7 @@ if TYPE_CHECKING:
     from mcp_proton.imap.endpoint import Credentials, Endpoint
     from mcp_proton.imap.indexing import DateIndexStore
     from mcp_proton.imap.limits import Limits, Timing
+    from mcp_proton.imap.outlet import Outlet
     from mcp_proton.imap.responses import ListEntry
 
 IDENTITY: Mapping[str, str] = {"name": "mcp-proton", "version": "1"}
@@ -51,6 +56,8 @@ class Settings(TypedDict, total=False):
     sessions: pools.Habits | None
     limits: Limits | None
     timing: Timing | None
+    outlet: Outlet | None
+    configured: Sequence[Identity]
 
 
 class ImapBackend:
@@ -73,8 +80,11 @@ class ImapBackend:
         sessions: pools.Habits | None = None,
         limits: Limits | None = None,
         timing: Timing | None = None,
+        outlet: Outlet | None = None,
+        configured: Sequence[Identity] = (),
     ) -> None:
         self.name = name
+        self._configured = tuple(configured)
         self._endpoint, self._credentials, self._identity = endpoint, credentials, identity
         self._session_habits, self._limits, self._timing = sessions, limits, timing
         self._made: Pool | None = None
@@ -83,11 +93,16 @@ class ImapBackend:
         self._indexes = DateIndexes(self._open, dates)
         self._searches = Searches(self._open, self._indexes, self.search_habits)
         self._messages = Messages(self._pool, self._mailbox_of, step=self.step)
-        self._homes = Homes(self._known, [one for one in [credentials.username] if "@" in one])
+        self._homes = Homes(self._known, senders.own(credentials.username, configured))
         self._flagging = Flagging(self._pool, self._mailbox_of)
         self._filing = Filing(self._pool, self._mailbox_of, self._homes, self._marks)
         self._proving = Proving(self._pool, self._mailbox_of, self._known, self._marks)
         self._changes = MailboxChanges(self._pool, self._listed)
+        self._appending = Appending(self._pool)
+        self._tracing = Tracing(self._searches, self._known)
+        self._outbox: Outbox | None = None
+        if outlet is not None:
+            self._outbox = Outbox(outlet, self._tracing, self._pool)
 
     # --- what is known without asking ------------------------------------------------------------------------------
 
@@ -190,14 +205,24 @@ class ImapBackend:
         """A folder that is empty."""
         await self._changes.remove(box)
 
+    async def append(
+        self, to: Mailbox, mail: Octets, *, flags: frozenset[str] = frozenset(), received: datetime | None = None
+    ) -> Handle:
+        """One APPEND."""
+        return await self._appending.append(to, mail, flags, received)
+
     async def subscribe(self, box: Mailbox, *, on: bool) -> None:
         """For other programs."""
         await self._changes.subscribe(box, on=on)
 
     async def identities(self) -> Sequence[Identity]:
-        """The login name, where it is an address: IMAP knows of no others."""
-        username = self._credentials.username
-        return [Identity(username)] if "@" in username else []
+        """The login name, where it is an address, and what the owner configured: IMAP knows of no others."""
+        return senders.identities(self._credentials.username, self._configured)
+
+    @property
+    def submits(self) -> Submits | None:
+        """By SMTP, where the owner configured it."""
+        return self._outbox
 
     async def aclose(self) -> None:
         """Stop what runs behind, close every connection."""

@@ -12,6 +12,7 @@ from mcp_proton.domain.errors import Conflict, Invalid, NotFound, Stale, Unsuppo
 from mcp_proton.domain.handles import Handle
 from mcp_proton.domain.mail import VIEWS, Envelope, Identity, Mailbox, Role, Structure
 from mcp_proton.domain.outcome import Ending, Fate, Proof
+from mcp_proton.domain.outgoing import Octets
 from mcp_proton.domain.ports import (
     Coverage,
     Covered,
@@ -38,11 +39,15 @@ from mcp_proton.testing.boxes import (
     check_place,
     consequence,
     envelope_of,
+    generations,
     handle_of,
+    home_of,
     identity_of,
     no_source,
+    position,
 )
 from mcp_proton.testing.clock import EPOCH
+from mcp_proton.testing.outgoing import MemoryOctets, MemoryOutgoing
 
 
 class MemoryAccount:
@@ -52,6 +57,7 @@ class MemoryAccount:
         self.name = name
         self.calls: list[str] = []
         self.boxes: dict[str, Box] = {}
+        self.outgoing = MemoryOutgoing(self)
         for path, role in (
             ("INBOX", Role.INBOX),
             ("Sent", Role.SENT),
@@ -71,6 +77,10 @@ class MemoryAccount:
     def add(self, path: str, raw: bytes, *, received: datetime = EPOCH, flags: frozenset[str] = frozenset()) -> Handle:
         """Put a message into a mailbox and return its handle."""
         return self._put(self.boxes[path], Mail(raw, received, flags))
+
+    def find(self, handle: Handle) -> Stored:
+        """Return what a handle points at. `Stale` when it is gone."""
+        return self._find(handle)[1]
 
     def rebuild(self, path: str) -> None:
         """Give a mailbox a new generation, as a UIDVALIDITY change does: all handles into it go stale."""
@@ -118,7 +128,7 @@ class MemoryAccount:
                 if matches(query, searching.candidate(stored.mail.raw, envelope)):
                     hits.append((stored.mail.received, envelope.handle, envelope))
         hits.sort(key=lambda hit: (hit[0], str(hit[1])), reverse=page.order is Order.NEWEST)
-        start = _position(hits, page, scope, self.boxes)
+        start = position(hits, page, scope, self.boxes)
         rows = [envelope for _, _, envelope in hits[start : start + page.limit]]
         more = start + page.limit < len(hits)
         covered = tuple(
@@ -127,7 +137,7 @@ class MemoryAccount:
         coverage = Coverage(
             complete=True, order=f"{page.order} first, by date received", mailboxes=covered, by_us=("all",)
         )
-        after = f"{_generations(scope, self.boxes)}~{rows[-1].handle}" if more else None
+        after = f"{generations(scope, self.boxes)}~{rows[-1].handle}" if more else None
         return Found(rows, coverage, after)
 
     async def envelopes(self, handles: Sequence[Handle]) -> Sequence[Envelope]:
@@ -166,7 +176,7 @@ class MemoryAccount:
                 box, stored = self._find(handle)
             except Stale:
                 continue
-            yield Whole(envelope_of(box, stored), _pieces(stored.mail.raw))
+            yield Whole(envelope_of(box, stored), MemoryOctets(stored.mail.raw).chunks())
 
     async def headers(self, handles: Sequence[Handle]) -> Mapping[Handle, bytes]:
         """Return the header blocks of what is still there."""
@@ -317,6 +327,16 @@ class MemoryAccount:
             raise Conflict("this folder is not empty", code="not_empty")
         del self.boxes[box.path]
 
+    async def append(
+        self, to: Mailbox, mail: Octets, *, flags: frozenset[str] = frozenset(), received: datetime | None = None
+    ) -> Handle:
+        """Put a message into a box, as `outgoing` is switched."""
+        self.calls.append("append")
+        check_place(to)
+        self._box(to.path)
+        async with self.outgoing.appending(mail) as raw:
+            return self.add(to.path, raw, flags=flags, received=received or EPOCH)
+
     async def subscribe(self, box: Mailbox, *, on: bool) -> None:
         """Remembered."""
         self.calls.append("subscribe")
@@ -324,8 +344,14 @@ class MemoryAccount:
         kept.mailbox = replace(kept.mailbox, subscribed=on)
 
     async def identities(self) -> Sequence[Identity]:
-        """One made-up address."""
-        return [Identity(f"{self.name}@example.org", self.name.title())]
+        """Those of `outgoing`: one made-up address, unless a test says otherwise."""
+        self.calls.append("identities")
+        return list(self.outgoing.identities)
+
+    @property
+    def submits(self) -> MemoryOutgoing | None:
+        """`outgoing`, unless a test took the power to send away."""
+        return self.outgoing if self.outgoing.present else None
 
     async def aclose(self) -> None:
         """Nothing to close."""
@@ -369,12 +395,7 @@ class MemoryAccount:
         return [fates[handle] for handle in handles]
 
     def _target(self, to: Mailbox | Home, stored: Stored) -> Box:
-        if not isinstance(to, Home):
-            return self._box(to.path)
-        head = mime_outline.section(stored.mail.raw, "HEADER") or b""
-        if "draft" in stored.mail.flags:
-            return self._box("Drafts")
-        return self._box("Sent" if f"<{self.name}@example.org>".encode() in head.split(b"\nTo:")[0] else "INBOX")
+        return self._box(home_of(self.name, stored) if isinstance(to, Home) else to.path)
 
     def _find(self, handle: Handle) -> tuple[Box, Stored]:
         if handle.account != self.name:
@@ -389,28 +410,3 @@ class MemoryAccount:
                     raise Stale("this handle no longer points at a message")
                 return box, stored
         raise Stale("the mailbox this handle names is gone")
-
-
-async def _pieces(octets: bytes) -> AsyncIterator[bytes]:
-    for start in range(0, len(octets), 1 << 18):
-        yield octets[start : start + (1 << 18)]
-
-
-def _generations(scope: Sequence[Mailbox], boxes: Mapping[str, Box]) -> str:
-    return ".".join(str(boxes[one.path].generation) for one in scope)
-
-
-def _position(
-    hits: Sequence[tuple[datetime, Handle, Envelope]], page: Page, scope: Sequence[Mailbox], boxes: Mapping[str, Box]
-) -> int:
-    if page.continuation is None:
-        return 0
-    generations, _, last = page.continuation.partition("~")
-    if generations != _generations(scope, boxes):
-        raise Stale(
-            "the mailbox was rebuilt since this list began", code="stale_cursor", next="list again from the start"
-        )
-    for place, (_, handle, _) in enumerate(hits):
-        if str(handle) == last:
-            return place + 1
-    raise Stale("the last message of the page before is gone", code="stale_cursor", next="list again from the start")
