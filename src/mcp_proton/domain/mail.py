@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from typing import NamedTuple
 
 from .handles import Handle, mailbox_tag
 
@@ -87,9 +88,11 @@ class Address:
         return f"{shown} <{self.email}>" if self.email else shown
 
 
-@dataclass(frozen=True, slots=True)
-class Envelope:
-    """What a list shows of one occurrence. All text is decoded; what strangers wrote is not yet neutralised."""
+class Envelope(NamedTuple):
+    """What a list shows of one occurrence. All text is decoded; what strangers wrote is not yet neutralised.
+
+    A tuple, since pages are full of them and a frozen dataclass takes six times as long to make.
+    """
 
     handle: Handle
     subject: str = ""

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from mcp_proton.imap import envelope as raw
     from mcp_proton.imap.rows import FetchRow
 
-_PLAIN = re.compile(rb"[\x20-\x7e]*\Z")
 _Q = rb"q\?(?:[!-<>@-\[\]-~]|=[0-9a-f]{2})*+"
 _B = rb"b\?(?:[a-z0-9+/]{4})*+(?:[a-z0-9+/]{2}==|[a-z0-9+/]{3}=)?"
 _UTF8_WORDS = re.compile(rb"(?:=\?utf-8\?(?:" + _Q + rb"|" + _B + rb")\?= ?)+\Z", re.IGNORECASE)
@@ -32,12 +31,15 @@ _LETTERS = re.compile(
     r"[ -~\u00a1-\u00ac\u00ae-\u024f\u0391-\u0481\u048a-\u052f\u3041-\u3096\u30a1-\u30fc\u4e00-\u9fff]*\Z"
 )
 """Latin, Greek, Cyrillic, kana and Han letters, and printable ASCII"""
-_USUAL_DATE = re.compile(
-    rb"(?:[A-Z][a-z]{2}, )?([0-9]{1,2}) ([A-Z][a-z]{2}) ((?:19|20)[0-9]{2}) ([0-9]{2}):([0-9]{2}):([0-9]{2}) "
-    rb"([+-])([0-9]{2})([0-5][0-9])(?: \([A-Z]{1,5}\))?\Z"
+_USUAL_DAY = re.compile(
+    rb"(?:[A-Z][a-z]{2}, )?([0-9]{1,2}) ([A-Z][a-z]{2}) ((?:19|20)[0-9]{2})  ([+-])([0-9]{2})([0-5][0-9])\Z"
 )
+"""A Date field but for the eight characters of its time."""
+_ZONE_NAME = re.compile(rb" \([A-Z]{1,5}\)\Z")
 _NAMES = b"Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec"
 _MONTHS = {name: number for number, name in enumerate(_NAMES.split(), 1)}
+_MINUTES = {b"%02d:%02d" % divmod(minute, 60): timedelta(minutes=minute) for minute in range(24 * 60)}
+_SECONDS = {b":%02d" % second: timedelta(seconds=second) for second in range(60)}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -78,12 +80,12 @@ def decoded(told: bytes | None) -> str:
     if not told:
         return ""
     if b"=?" not in told:
-        if _PLAIN.match(told):
-            return " ".join(told.decode("ascii").split())
+        if told.isascii() and (text := told.decode("ascii")).isprintable():
+            return " ".join(text.split()) if "  " in text or text[0] == " " or text[-1] == " " else text
     elif _UTF8_WORDS.match(told):
-        text = _utf8(told)
-        if text is not None:
-            return text
+        words = _utf8(told)
+        if words is not None:
+            return words
     return decode_words(told)
 
 
@@ -102,15 +104,30 @@ def _utf8(told: bytes) -> str | None:
 
 def date_of(told: bytes | None) -> datetime | None:
     """A Date field. The usual spelling is read here, since a list is full of them; `mime` reads every other."""
-    usual = None if told is None else _USUAL_DATE.match(told)
+    if told is None:
+        return None
+    usual = _ZONE_NAME.sub(b"", told) if told[-1:] == b")" else told
+    midnight = _midnight(usual[:-14] + usual[-6:])
+    if midnight is not None:
+        try:
+            return midnight + _MINUTES[usual[-14:-9]] + _SECONDS[usual[-9:-6]]
+        except (LookupError, OverflowError):
+            pass
+    return date(told)
+
+
+@lru_cache(maxsize=2_048)
+def _midnight(day_and_zone: bytes) -> datetime | None:
+    """The beginning of a day somewhere; None where it is not spelled as usual, or there is no such day."""
+    usual = _USUAL_DAY.match(day_and_zone)
     if usual is None:
-        return date(told)
-    day, month, year, hour, minute, second, sign, hours, minutes = usual.groups()
+        return None
+    day, month, year, sign, hours, minutes = usual.groups()
     try:
         zone = _zone(int(hours) * 60 + int(minutes), sign == b"-")
-        return datetime(int(year), _MONTHS[month], int(day), int(hour), int(minute), int(second), tzinfo=zone)
+        return datetime(int(year), _MONTHS[month], int(day), tzinfo=zone)
     except (ValueError, KeyError):
-        return date(told)
+        return None
 
 
 @lru_cache(maxsize=64)

@@ -12,6 +12,8 @@ from mcp_proton.domain.errors import Invalid
 from mcp_proton.domain.handles import Handle
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from mcp_proton.domain.mail import Mailbox
 
 LARGEST = 0xFFFF_FFFF
@@ -49,6 +51,12 @@ def read(key: str) -> tuple[int, int]:
     )
 
 
+def handles(mailbox: Mailbox, uidvalidity: int) -> Callable[[int], Handle]:
+    """What makes the handle of each occurrence in one mailbox from its UID."""
+    account, tag, generation = mailbox.account, mailbox.tag, base36(uidvalidity)
+    return lambda uid: Handle(account, tag, f"{generation}-{base36(uid)}")
+
+
 def handle(mailbox: Mailbox, uidvalidity: int, uid: int) -> Handle:
     """The handle of one occurrence."""
-    return Handle(mailbox.account, mailbox.tag, write(uidvalidity, uid))
+    return handles(mailbox, uidvalidity)(uid)

@@ -72,11 +72,12 @@ async def at_both_ends(
         return Findings(target, by_us=("order",)), DateIndex(target.uidvalidity)
     ends = _ends(target, limit)
     small = box.exists <= SMALL
-    pages = [PageLines(uids) for uids in ends] if limit <= LONGEST_CHEAP else []
+    page = reader.rows(target.mailbox, box.uidvalidity)
+    pages = [PageLines(uids, page) for uids in ends] if limit <= LONGEST_CHEAP else []
     whole = [UidSet.since()] if small and len(ends) > 1 else []
     asks: list[PageLines | Fetch] = [*pages, *(Fetch(uids, DATES) for uids in (whole if pages else whole or ends))]
     dates = _dates(await box.pipeline(asks))
-    rows = reader.read(target.mailbox, box.uidvalidity, pages)
+    rows = page.found
     dates |= {uid: seconds(row.received) for uid, row in rows.items()}
     if not small and len(dates) < min(2 * limit, box.exists):
         dates |= await _sparse(box, dates, limit)

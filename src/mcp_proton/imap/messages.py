@@ -6,7 +6,6 @@ before anybody is told that the message is gone. Reading is EXAMINE and PEEK onl
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mcp_proton.domain.errors import MailError, NotFound, Stale
@@ -113,7 +112,7 @@ class Messages:
             raise gone()
         root = structures.outline(rows[0].bodystructure)
         shown = envelopes.envelope(mailbox, uidvalidity, rows[0])
-        return Structure(replace(shown, has_attachments=selecting.has_attachments(root)), root)
+        return Structure(shown._replace(has_attachments=selecting.has_attachments(root)), root)
 
     async def fetch(self, handle: Handle, part: str, start: int, limit: int | None) -> AsyncIterator[bytes]:
         """Octets of a section, piece by piece. Raises `Stale` or `NotFound` (`no_such_part`)."""

@@ -156,7 +156,7 @@ class MemoryAccount:
         self.calls.append("structure")
         box, stored = self._find(handle)
         root = mime_outline.outline(stored.mail.raw).root
-        return Structure(replace(envelope_of(box, stored), has_attachments=selecting.has_attachments(root)), root)
+        return Structure(envelope_of(box, stored)._replace(has_attachments=selecting.has_attachments(root)), root)
 
     async def fetch(
         self, handle: Handle, part: str = "", *, start: int = 0, limit: int | None = None

@@ -165,10 +165,11 @@ def test_a_page_in_the_usual_spelling_is_read_without_parsing(start: bytes) -> N
     )
     if b"UID" not in start:
         text = text[:-1] + b" UID 7)"
-    ask = PageLines(UidSet.window(1, 100))
+    page = PageReader().rows(BOX, 1)
+    ask = PageLines(UidSet.window(1, 100), page)
     takes_whole(ask, text)
     slow = envelopes.envelope(BOX, 1, RowReader(Limits()).read(text, ()))
-    assert PageReader().read(BOX, 1, [ask]) == {7: slow}
+    assert page.found == {7: slow}
     assert (slow.subject, slow.size, slow.flags) == ("Grüße", 99, {"seen"})
 
 
@@ -180,10 +181,11 @@ def test_a_page_is_read_as_its_rows_are(subject: bytes, name: bytes) -> None:
         .replace(b"UID 7 ", b"UID 7 FLAGS (\\Seen $Label1) ")
         .replace(b" ENV", b" RFC822.SIZE 99 ENV")
     )
-    ask = PageLines(UidSet.window(1, 100))
+    page = PageReader().rows(BOX, 1)
+    ask = PageLines(UidSet.window(1, 100), page)
     tell(ask, text)
     slow = envelopes.envelope(BOX, 1, RowReader(Limits()).read(text, ()))
-    assert PageReader().read(BOX, 1, [ask]) == {7: slow}
+    assert page.found == {7: slow}
 
 
 def test_lines_in_another_order_are_read_too() -> None:
