@@ -297,7 +297,7 @@ async def _opened(found: Settings, vault: SecretProvider) -> AsyncIterator[Runni
         ),
         leases=SqlLeases(database, clock, runner),
         channels=SqlChannels(database, clock),
-        files=FileMailFiles(exports=lambda: opened_for(Effect.EXPORT)),
+        files=FileMailFiles(exports=lambda: opened_for(Effect.EXPORT), imports=lambda: opened_for(Effect.IMPORT)),
         alarm=SqlSwitches(database, _switches(found), clock).freeze,
     )
     service = MailService(world)

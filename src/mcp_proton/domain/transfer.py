@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
 
 from .mail import Envelope
+from .outgoing import Octets
 
 
 class Form(StrEnum):
@@ -71,6 +73,48 @@ class Export(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A message in a file. `label` says which one, in words that are safe to show; `number` counts from 1.
+
+    `message_id` as it is stored: one of the file's, or one made of the content (`made`). `identity` is what it is known
+    again by. `flags` and `received` are what the file says. `problem` is why it cannot be a message, if it cannot.
+    """
+
+    number: int
+    label: str
+    message_id: str = ""
+    identity: str = ""
+    size: int = 0
+    flags: frozenset[str] = frozenset()
+    received: datetime | None = None
+    made: bool = False
+    problem: str | None = None
+
+
+class Source(Protocol):
+    """Files that hold mail, as they were when they were opened. `stamp` is another when they are."""
+
+    @property
+    def kind(self) -> str:
+        """EML file, folder of EML files, mbox or Maildir."""
+        ...
+
+    @property
+    def stamp(self) -> str:
+        """What changes when anything in them does."""
+        ...
+
+    @property
+    def entries(self) -> Sequence[Entry]:
+        """The messages, in a fixed order."""
+        ...
+
+    def held(self, entry: Entry) -> AbstractAsyncContextManager[Octets]:
+        """Hold a message as it is stored. `NotFound` where it is no longer there, `Unavailable` when the disk fails."""
+        ...
+
+
 class MailFiles(Protocol):
     """The owner's folders, as far as they are open for mail. Nothing in them is overwritten; no link leads out of them."""
 
@@ -83,4 +127,11 @@ class MailFiles(Protocol):
 
     async def exported(self, folder: Path, name: str, form: Form) -> frozenset[str]:
         """Return the handles of what an export holds; none where there is no such export."""
+        ...
+
+    def source(self, path: Path) -> AbstractAsyncContextManager[Source]:
+        """Open files that hold mail. `OutOfBounds` outside the import folders.
+
+        `NotFound` where there are none, `Invalid` (`no_mail`) for what holds no mail, `Conflict` (`too_many`) beyond 50,000.
+        """
         ...

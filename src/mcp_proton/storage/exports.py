@@ -38,6 +38,19 @@ class Folder:
         flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
         return os.open(self._name(name), flags, 0o600, dir_fd=self.descriptor)
 
+    def read(self, name: str) -> int:
+        """Open a plain file for reading and return its descriptor. OSError for a link, pipe, device or folder."""
+        flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
+        found = os.open(self._name(name), flags, dir_fd=self.descriptor)
+        if not stat.S_ISREG(os.fstat(found).st_mode):
+            os.close(found)
+            raise FileNotFoundError(2, "this is no plain file")
+        return found
+
+    def below(self, name: str) -> Folder:
+        """Open the folder of that name in this one. OSError for a link, or where there is none."""
+        return _step(self, name)
+
     def append(self, name: str) -> int:
         """Open a file that is there, for reading and writing, and return its descriptor. No link, pipe or device."""
         flags = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
@@ -62,10 +75,19 @@ class Folder:
                     found[entry.name] = entry.stat(follow_symlinks=False).st_size
         return found
 
+    def names(self) -> list[str]:
+        """Return the names of all that is in it, sorted."""
+        with os.scandir(self.path if self.descriptor is None else self.descriptor) as entries:
+            return sorted(entry.name for entry in entries)
+
+    def look(self, name: str) -> os.stat_result:
+        """Return what is known of a name; of a link, not of where it leads. OSError where it is nothing's."""
+        return os.lstat(self._name(name), dir_fd=self.descriptor)
+
     def holds(self, name: str) -> bool:
         """Whether something has that name, be it a link that leads nowhere."""
         try:
-            os.lstat(self._name(name), dir_fd=self.descriptor)
+            self.look(name)
         except FileNotFoundError:
             return False
         return True
@@ -73,10 +95,9 @@ class Folder:
     def same(self, one: str, other: str) -> bool:
         """Whether two names are of one file."""
         try:
-            found = [os.lstat(self._name(name), dir_fd=self.descriptor) for name in (one, other)]
+            return os.path.samestat(self.look(one), self.look(other))
         except FileNotFoundError:
             return False
-        return os.path.samestat(*found)
 
     def discard(self, name: str) -> None:
         """Delete a folder, if there is nothing in it."""
@@ -168,10 +189,11 @@ def alike(name: str) -> Iterator[str]:
         yield f"{stem} ({number}){dot}{extension}"
 
 
-def open_folder(directory: Path, allowed: Sequence[Path]) -> Folder:
-    """Open an export folder. `OutOfBounds` unless, with every link followed, it is one of those allowed or below one."""
+def open_folder(directory: Path, allowed: Sequence[Path], key: str = "export_directories") -> Folder:
+    """Open a folder of the owner's. `OutOfBounds` unless, with every link followed, it is one of those allowed or below one."""
+    what = "exports" if key == "export_directories" else "imports"
     refused = OutOfBounds(
-        "this folder is not open for exports", next="ask the owner to add it to `export_directories` in policy.toml"
+        f"this folder is not open for {what}", next=f"ask the owner to add it to `{key}` in policy.toml"
     )
     if not directory.is_absolute() or ".." in directory.parts:
         raise refused

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import tempfile
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -15,14 +16,16 @@ from mcp_proton.mime.file_names import file_name
 from .exports import open_folder
 from .files import on_disk
 from .mail_exports import Letters, Mbox
+from .mail_sources import Files
 from .manifests import Manifest
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
     from pathlib import Path
+    from typing import IO
 
     from mcp_proton.domain.mail import Envelope
-    from mcp_proton.domain.transfer import Whole
+    from mcp_proton.domain.transfer import Entry, Whole
 
     from .exports import Folder
     from .mail_exports import Shelf
@@ -36,10 +39,12 @@ MOST_TOGETHER = 100
 
 
 class FileMailFiles:
-    """`exports` returns the folders that are open for exports, as they are now."""
+    """`exports` and `imports` return the folders that are open for each, as they are now."""
 
-    def __init__(self, exports: Callable[[], Sequence[Path]]) -> None:
-        self._exports = exports
+    def __init__(
+        self, exports: Callable[[], Sequence[Path]] = tuple, imports: Callable[[], Sequence[Path]] = tuple
+    ) -> None:
+        self._exports, self._imports = exports, imports
 
     @asynccontextmanager
     async def export(self, folder: Path, name: str, form: Form) -> AsyncIterator[FileExport]:
@@ -65,6 +70,79 @@ class FileMailFiles:
                 export.close()
 
         return await on_disk(look)
+
+    @asynccontextmanager
+    async def source(self, path: Path) -> AsyncIterator[FileSource]:
+        """Open files that hold mail; see the port."""
+
+        def look() -> FileSource:
+            allowed = self._imports()
+            above = open_folder(path.parent, allowed, "import_directories")
+            try:
+                return FileSource(Files(above, path.name))
+            except BaseException:
+                above.close()
+                raise
+
+        source = await on_disk(look)
+        try:
+            yield source
+        finally:
+            source.close()
+
+
+class FileSource:
+    """Files that hold mail; see the port's Source."""
+
+    def __init__(self, files: Files) -> None:
+        self._files = files
+        self.kind, self.stamp = files.kind, files.stamp
+        self.entries = [files.entry(number) for number in range(1, len(files.spots) + 1)]
+
+    @asynccontextmanager
+    async def held(self, entry: Entry) -> AsyncIterator[HeldOctets]:
+        """Hold a message in memory, a large one on disk."""
+
+        def hold() -> HeldOctets:
+            file = tempfile.SpooledTemporaryFile(max_size=SMALL)  # noqa: SIM115 - closed with what holds it
+            try:
+                for piece in self._files.pieces(entry):
+                    file.write(piece)
+                return HeldOctets(file, file.tell())
+            except FileNotFoundError:
+                file.close()
+                raise NotFound("this message is no longer in the file", code="changed_elsewhere") from None
+            except BaseException:
+                file.close()
+                raise
+
+        octets = await on_disk(hold)
+        try:
+            yield octets
+        finally:
+            octets.close()
+
+    def close(self) -> None:
+        """Let go of the files."""
+        self._files.close()
+
+
+class HeldOctets:
+    """A whole message, in memory or in a file without a name."""
+
+    def __init__(self, file: IO[bytes], size: int) -> None:
+        self._file = file
+        self.size = size
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """Yield it in pieces. For one reader at a time."""
+        self._file.seek(0)
+        while chunk := self._file.read(SMALL):
+            yield chunk
+
+    def close(self) -> None:
+        """Let go of it."""
+        self._file.close()
 
 
 class FileExport:
