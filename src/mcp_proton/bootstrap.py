@@ -262,6 +262,7 @@ async def _opened(found: Settings, vault: SecretProvider) -> AsyncIterator[Runni
     from mcp_proton.storage.mail_files import FileMailFiles
     from mcp_proton.storage.policyfile import PolicyInForce
     from mcp_proton.storage.runners import Runner
+    from mcp_proton.storage.sendings import SqlSendings
     from mcp_proton.storage.switches import SqlSwitches
 
     clock, kept = SystemClock(), found.config.storage
@@ -294,8 +295,10 @@ async def _opened(found: Settings, vault: SecretProvider) -> AsyncIterator[Runni
             timezone=found.config.service.zone,
             accounts_of=found.config.accounts_of,
             reviews=found.config.reviews,
+            spool=found.folders.state,
         ),
         leases=SqlLeases(database, clock, runner),
+        sendings=SqlSendings(database),
         channels=SqlChannels(database, clock),
         files=FileMailFiles(exports=lambda: opened_for(Effect.EXPORT), imports=lambda: opened_for(Effect.IMPORT)),
         alarm=SqlSwitches(database, _switches(found), clock).freeze,

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 from zoneinfo import ZoneInfo
 
@@ -11,9 +13,12 @@ from .caller import Caller
 from .consequences import EffectTable
 from .effects import Effect
 from .handles import Handle
+from .lease import Lease
 from .mail import Mailbox
 from .outcome import Fate, Tally
+from .outgoing import Letter, Octets
 from .ports import Artifacts, Clock, Journal, MailBackend
+from .sendings import Sending, Sendings
 from .transfer import MailFiles
 
 Act = Callable[[MailBackend, Mailbox, Sequence[Handle]], Awaitable[Sequence[Fate]]]
@@ -47,6 +52,17 @@ class Snapshot:
     complete: bool = True
 
 
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """A letter and its octets, ready to leave. `wire` is their digest; `draft` is the draft it was made from."""
+
+    account: str
+    letter: Letter
+    octets: Octets
+    wire: str
+    draft: Handle | None = None
+
+
 class Context(Protocol):
     """The world as one call sees it."""
 
@@ -71,6 +87,16 @@ class Context(Protocol):
     @property
     def journal(self) -> Journal:
         """The journal; it scopes records by the caller it is given."""
+        ...
+
+    @property
+    def sendings(self) -> Sendings:
+        """What is remembered of mail that was about to leave."""
+        ...
+
+    @property
+    def spool(self) -> Path | None:
+        """Where mail is put together on its way out."""
         ...
 
     @property
@@ -128,6 +154,18 @@ class Context(Protocol):
         Stops between chunks when asked to, when the rules say no by now, and when the account cannot be reached;
         what was not begun is SKIPPED. `provable`: identities are noted with the intent, so that a chunk whose
         answer is lost can be settled by looking. A repeated handle is acted upon once.
+        """
+        ...
+
+    def writing(self, account: str) -> AbstractAsyncContextManager[Lease]:
+        """Be the only one who changes mail in an account."""
+        ...
+
+    async def send(self, mail: Outgoing) -> Sending:
+        """Hand one mail over, once, and say what became of it. The only way to send.
+
+        Refused before anything is sent: `Conflict` (`would_be_suppressed`, `may_be_sent_already`). Written down before it
+        leaves; a lost answer is stage UNKNOWN, and it is never sent again.
         """
         ...
 

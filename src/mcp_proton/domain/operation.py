@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict
 from .caller import Audience
 from .effects import READING, Effect
 from .outcome import Fate, Status
-from .plan import Impact, ReviewLine
+from .plan import Doubtful, Impact, ReviewLine
 
 if TYPE_CHECKING:
     from .context import Context
@@ -45,11 +45,13 @@ class Finer:
     """What an operation's own `plan` adds to what the field types say.
 
     `effects` replaces the operation's effects for the scopes in the request; `impacts` are added as they are.
+    `doubts` are recipients that the owner is asked about even where sending is allowed.
     """
 
     effects: frozenset[Effect] | None = None
     impacts: frozenset[Impact] = frozenset()
     review: tuple[ReviewLine, ...] = ()
+    doubts: tuple[Doubtful, ...] = ()
 
 
 Perform = Callable[[Any, "Context"], Awaitable[Any]]
@@ -67,10 +69,12 @@ class Operation:
     """One thing the service can do.
 
     `effects` is the most it can ever do; planning refuses a plan that exceeds it. `prepares` are the effects of getting
-    ready (pin, expand). `steers` marks the journal family: no effect on mail of its own, so any known caller may
-    use it on its own records. `chunked`: it acts through `Context.batch` only, so it may go on in the background and be
-    gone on with by another process; `look` settles items whose end is not known. `repeatable`: asked for twice it does no
-    more than once, since it finds what is done already; one that was interrupted is gone on with from its start.
+    ready (pin, expand); where they depend on the request, `ready` says what they are. `purpose`: without this effect there
+    is no use in it, so it is not shown to whom that is denied. `steers` marks the journal family: no effect on mail of its
+    own, so any known caller may use it on its own records. `chunked`: it acts through `Context.batch` only, so it may go on
+    in the background and be gone on with by another process; `look` settles items whose end is not known. `repeatable`:
+    asked for twice it does no more than once, since it finds what is done already; one that was interrupted is gone on
+    with from its start.
     """
 
     request: type[Request]
@@ -79,6 +83,8 @@ class Operation:
     perform: Perform
     example: dict[str, Any]
     prepares: frozenset[Effect] = frozenset()
+    ready: PlanFiner | None = None
+    purpose: Effect | None = None
     pin: Pin | None = None
     plan: PlanFiner | None = None
     undo: Undo | None = None
@@ -115,6 +121,7 @@ class Shorthand:
     expand: Pin
     example: dict[str, Any]
     prepares: frozenset[Effect] = frozenset()
+    ready: PlanFiner | None = None
     needs: frozenset[str] = frozenset()
 
     @property

@@ -12,12 +12,21 @@ from .handles import Handle
 from .mail import Address
 
 
+class Passage(StrEnum):
+    """What octets need to travel unencoded (RFC 2045 §2.7–2.9): lines of up to 998 octets, or else `BINARY`."""
+
+    SEVEN_BIT = "7bit"
+    EIGHT_BIT = "8bit"
+    BINARY = "binary"
+
+
 @dataclass(frozen=True, slots=True)
 class Enclosure:
     """Something attached: named, typed and pinned by its digest; its octets come from elsewhere when they are needed.
 
-    `size` is in octets as they are, before encoding. `content_id` (without angle brackets) makes it an inline part of
-    the HTML.
+    `size` is in octets as they are, before encoding. `media_type` may carry parameters (`text/csv; charset=utf-8`).
+    `content_id` (without angle brackets) makes it an inline part of the HTML. `passage` and `line_feeds` (how many
+    line ends are a bare LF) are what a whole message must say of itself to travel as one (RFC 2046 §5.2.1).
     """
 
     filename: str
@@ -25,6 +34,8 @@ class Enclosure:
     size: int
     sha256: str
     content_id: str | None = None
+    passage: Passage = Passage.BINARY
+    line_feeds: int = 0
 
 
 @dataclass(frozen=True, slots=True)

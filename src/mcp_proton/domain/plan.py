@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
 
 from .effects import Effect
@@ -37,6 +38,23 @@ class ReviewLine:
     risk: bool = False
 
 
+class Doubt(StrEnum):
+    """Why a recipient is not known well enough to be written to unasked."""
+
+    FIRST_CONTACT = "first_contact"
+    """The owner never wrote to them or heard from them."""
+    ONLY_RECEIVED = "only_received"
+    """The address is known from received mail alone: whoever wrote that mail chose it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Doubtful:
+    """A recipient, and why the owner is asked about them even where sending is allowed (N-7)."""
+
+    recipient: str
+    doubt: Doubt
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """Everything a decision needs. Plans add up: `ready | doing`."""
@@ -46,6 +64,7 @@ class Plan:
     recipients: tuple[str, ...] = ()
     paths: tuple[Path, ...] = ()
     review: tuple[ReviewLine, ...] = field(default=())
+    doubts: tuple[Doubtful, ...] = ()
 
     def __or__(self, other: Plan) -> Plan:
         return Plan(
@@ -54,6 +73,7 @@ class Plan:
             recipients=tuple(dict.fromkeys((*self.recipients, *other.recipients))),
             paths=tuple(dict.fromkeys((*self.paths, *other.paths))),
             review=(*self.review, *other.review),
+            doubts=tuple(dict.fromkeys((*self.doubts, *other.doubts))),
         )
 
     @property

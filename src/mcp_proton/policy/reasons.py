@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from mcp_proton.domain.plan import Doubt
+
 from .rules import Rule, Verdict
 from .wording import doing
 
 if TYPE_CHECKING:
     from mcp_proton.domain.effects import Effect
-    from mcp_proton.domain.plan import Impact
+    from mcp_proton.domain.plan import Doubtful, Impact
 
 _IS = {Verdict.ALLOW: "is allowed", Verdict.ASK: "needs the owner's approval", Verdict.DENY: "is denied"}
 
@@ -160,6 +162,23 @@ class Frozen:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class RecipientDoubtful:
+    """Sending is allowed, and the recipient is one of whom the owner should hear first (N-7)."""
+
+    doubtful: Doubtful
+    verdict: ClassVar[Verdict] = Verdict.ASK
+    source: ClassVar[str] = "recipients not known"
+
+    def __str__(self) -> str:
+        return f"`{self.doubtful.recipient}` {_DOUBTS[self.doubtful.doubt]}, so the owner is asked"
+
+
+_DOUBTS = {
+    Doubt.FIRST_CONTACT: "was not found among those the owner wrote to or heard from",
+    Doubt.ONLY_RECEIVED: "is known from received mail only, and the owner never wrote there",
+}
+
 Reason = (
     RuleSays
     | Unclassified
@@ -172,6 +191,7 @@ Reason = (
     | ClientPaused
     | AccountPaused
     | Frozen
+    | RecipientDoubtful
 )
 """Every reason has `verdict`, `source` and a sentence (`str`)."""
 

@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from mcp_proton.domain.caller import Caller
 from mcp_proton.domain.consequences import EffectTable
-from mcp_proton.domain.context import Act, Right, Snapshot
+from mcp_proton.domain.context import Act, Outgoing, Right, Snapshot
 from mcp_proton.domain.effects import Effect
 from mcp_proton.domain.errors import Defect, Invalid, NotFound, OutOfBounds, Stale
 from mcp_proton.domain.handles import Handle
+from mcp_proton.domain.lease import Lease
 from mcp_proton.domain.mail import Mailbox, Role
 from mcp_proton.domain.operation import Result
 from mcp_proton.domain.outcome import Outcome, Record, Tally
 from mcp_proton.domain.plan import Impact, Plan, Scope
 from mcp_proton.domain.ports import Artifacts, Clock, Journal, MailBackend
+from mcp_proton.domain.sendings import Sending, Sendings
 from mcp_proton.domain.transfer import MailFiles
 from mcp_proton.policy.decide import decide, judge, standing
 from mcp_proton.policy.model import Policy
 from mcp_proton.policy.rules import Verdict
 
 from .batches import Batch
+from .dispatching import Dispatch
 from .world import World
 
 if TYPE_CHECKING:
@@ -70,6 +75,16 @@ class Call:
     def journal(self) -> Journal:
         """The journal; records are scoped by the caller given to it."""
         return self.world.journal
+
+    @property
+    def sendings(self) -> Sendings:
+        """What is remembered of mail that was about to leave."""
+        return self.world.sendings
+
+    @property
+    def spool(self) -> Path | None:
+        """Where mail is put together on its way out."""
+        return self.world.settings.spool
 
     @property
     def timezone(self) -> ZoneInfo:
@@ -162,6 +177,16 @@ class Call:
             raise Defect("an operation changes messages without a record")
         self.tally = await Batch(self, self.record, act, provable=provable).run(handles, what)
         return self.tally
+
+    def writing(self, account: str) -> AbstractAsyncContextManager[Lease]:
+        """Hold the account's lease."""
+        return self.world.leases.hold(account)
+
+    async def send(self, mail: Outgoing) -> Sending:
+        """Hand one mail over, once."""
+        if self.record is None:
+            raise Defect("a mail was to be sent without a record")
+        return await Dispatch(self, self.record, mail).run()
 
     async def still_allowed(self) -> None:
         """Raise `Refused` where the owner's rules say no by now: a revocation holds at once, in the middle too (P-38)."""

@@ -108,9 +108,13 @@ class Performing:
 
     @asynccontextmanager
     async def _one_writer(self, operation: Operation, call: Call) -> AsyncIterator[None]:
-        """Hold the accounts that are changed. What acts in chunks takes them chunk by chunk, so that others get a turn."""
+        """Hold the accounts that are changed.
+
+        What acts in chunks takes them chunk by chunk, so that others get a turn; what sends takes them when it files.
+        """
         planned = call.planned
-        accounts = sorted(planned.accounts) if planned and planned.effects & CHANGING and not operation.chunked else ()
+        alone = operation.chunked or Effect.SEND in operation.effects
+        accounts = sorted(planned.accounts) if planned and planned.effects & CHANGING and not alone else ()
         async with AsyncExitStack() as held:
             for account in accounts:
                 await held.enter_async_context(self._world.leases.hold(account))

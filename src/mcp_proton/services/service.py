@@ -29,9 +29,10 @@ from . import previewing, showing, undoing
 from .approving import Approving
 from .asked import outline
 from .call import Call, Progress
+from .fields import own
 from .offering import Offered, offered
 from .performing import Performing
-from .planning import digest, scoped, summary
+from .planning import digest, readying, summary
 from .planning import plan as make_plan
 from .proving import Proving
 from .recovering import Recovery
@@ -94,7 +95,8 @@ class MailService:
     async def _through(self, call: Call, request: Request) -> Outcome[Result]:
         asked = self._definition(call.caller, type(request))
         only_preview = previewing.wanted(request)
-        ready = await scoped(request, asked.prepares, call, preparing=True) if asked.prepares else Plan()
+        request = own(request)
+        ready = await readying(asked, request, call)
         await self.judge(call, ready)  # INVARIANT: nothing is read or opened before this
         operation, request = await self._settle(asked, request, call)
         body = request.model_dump_json(by_alias=True)
@@ -127,7 +129,8 @@ class MailService:
             raise
         opening = replace(opening, limits=decision.limits)
         if decision.verdict is Verdict.ASK:
-            return await self._ask(opening, call.policy.approval_lifetime)
+            waiting = await self._ask(opening, call.policy.approval_lifetime)
+            return replace(waiting, why=decision.why) if planned.doubts else waiting
         if planned.effects <= READING:
             return await self._read(operation, request, call, opening)
         record = await self.world.journal.open(opening)

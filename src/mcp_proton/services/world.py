@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from mcp_proton.domain.effects import Effect
 from mcp_proton.domain.lease import Leases
 from mcp_proton.domain.ports import Accounts, Artifacts, Clock, Journal
 from mcp_proton.domain.review import Channels
+from mcp_proton.domain.sendings import Sendings
 from mcp_proton.domain.transfer import MailFiles
 from mcp_proton.policy.source import PolicySource
 
 from .lease import InProcess
 from .registry import Catalog
+from .sendings import InMemory
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,10 @@ class Settings:
     patience: float = 20.0
     prove_after: float = 45.0
     """Seconds until a server's own view shows what it was told to do (Bridge: its events take up to 40)."""
+    sent_after: float = 90.0
+    """Seconds until a mail that was sent is in Sent, or was not sent (Bridge: its own tries take 45, then two polls)."""
+    spool: Path | None = None
+    """Where mail is put together on its way out; None: the system's folder for temporary files."""
 
 
 Alarm = Callable[[str, frozenset[Effect]], Awaitable[None]]
@@ -48,6 +55,7 @@ class World:
     clock: Clock
     settings: Settings = field(default_factory=Settings)
     leases: Leases = field(default_factory=InProcess)
+    sendings: Sendings = field(default_factory=InMemory)
     channels: Channels | None = None
     files: MailFiles | None = None
     alarm: Alarm | None = None

@@ -156,6 +156,7 @@ exports_create = Operation(
     request=ExportsCreate,
     result=Exported,
     effects=frozenset({Effect.READ, Effect.EXPORT}),
+    purpose=Effect.EXPORT,
     perform=export,
     pin=pin,
     look=look,

@@ -1,0 +1,144 @@
+"""Following: what became of mail that left, or may have left, is found out by looking in Sent and Drafts, for as long as it
+takes; nothing is ever sent again (P-92, N-2).
+
+unknown → found in Sent, or not sent · accepted → found, or possibly swallowed · stray drafts of ours are removed ·
+delivery reports of the days after are matched to their mail
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+
+from mcp_proton.domain.caller import owner
+from mcp_proton.domain.errors import MailError
+from mcp_proton.domain.handles import Handle
+from mcp_proton.domain.outcome import Ending, Fate, Record, Status
+from mcp_proton.domain.outgoing import Trace
+from mcp_proton.domain.sendings import BOUNCES_FOR, Sending, Stage
+
+from . import bounces
+from .posted import code_of, status_of
+from .world import World
+
+_log = logging.getLogger(__name__)
+_PAUSES = (1.0, 1.0, 2.0, 8.0, 20.0, 40.0)
+"""In multiples of `sent_after`: how long to wait before the next look; the last one again and again."""
+_BEFORE = timedelta(minutes=5)
+"""How much earlier than we the server's clock may be."""
+
+
+class Following:
+    """Looks after the sendings of a world."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._waiting: dict[str, asyncio.Task[None]] = {}
+
+    def later(self, operation_id: str) -> None:
+        """Look at it again and again until its end is known, as long as this process lives."""
+        if operation_id not in self._waiting:
+            task = asyncio.get_running_loop().create_task(self._in_time(operation_id))
+            self._waiting[operation_id] = task
+            task.add_done_callback(lambda _: self._waiting.pop(operation_id, None))
+
+    async def all(self) -> None:
+        """Look at every sending whose end is open, or that is young enough to bounce; go on looking at those still open."""
+        since = self._world.clock.now() - BOUNCES_FOR
+        for account in self._world.accounts.names:
+            for sending in await self._world.sendings.waiting(account, since):
+                looked = await self.one(sending.operation)
+                if looked is not None and looked.is_open:
+                    self.later(sending.operation)
+
+    async def one(self, operation_id: str) -> Sending | None:
+        """Look at one, and return what is known then. Trouble with the server leaves it as it was."""
+        sending = await self._world.sendings.find(operation_id)
+        if sending is None or await self._is_underway(sending):
+            return sending
+        try:
+            looked = await self._looked(sending)
+        except MailError as error:
+            _log.info("what became of a mail cannot be seen yet: %s", error.message)
+            return sending
+        if looked != sending:
+            await self._world.sendings.write(looked)
+        await self._settle(looked)
+        return looked
+
+    async def aclose(self) -> None:
+        """Stop waiting; the next process looks."""
+        tasks = list(self._waiting.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _in_time(self, operation_id: str) -> None:
+        for pause in (*_PAUSES, *[_PAUSES[-1]] * 1_000):
+            await asyncio.sleep(pause * self._world.settings.sent_after)
+            try:
+                looked = await self.one(operation_id)
+            except MailError as error:
+                _log.info("what became of a mail cannot be written: %s", error.message)
+                continue
+            if looked is None or not looked.is_open:
+                return
+
+    async def _is_underway(self, sending: Sending) -> bool:
+        """Whether it is being handed over just now, by a process that lives."""
+        record = await self._world.journal.read(sending.operation, owner())
+        return record.status is Status.EXECUTING
+
+    async def _looked(self, sending: Sending) -> Sending:
+        backend = self._world.accounts.backend(sending.account)
+        submits = backend.submits
+        if submits is None:
+            return sending
+        if sending.is_open:
+            trace = await submits.trace(sending.message_id, sending.begun - _BEFORE)
+            sending = self._judged(sending, trace, files=submits.files_sent)
+            sending = await self._without_strays(sending, trace)
+        return await self._bounced(sending)
+
+    def _judged(self, sending: Sending, trace: Trace, *, files: bool) -> Sending:
+        """Say what a look means. Not being there means something only once the server's own view has caught up."""
+        if trace.sent is not None:
+            return replace(sending, stage=Stage.FOUND, sent=trace.sent, code=None)
+        age = self._world.clock.now() - (sending.ended or sending.begun)
+        certain = files and trace.settled and age >= timedelta(seconds=self._world.settings.sent_after)
+        if not certain:
+            return sending
+        if sending.stage is Stage.ACCEPTED:
+            return replace(sending, stage=Stage.SWALLOWED, code="possibly_swallowed")
+        if sending.stage in (Stage.BEGUN, Stage.UNKNOWN):
+            return replace(sending, stage=Stage.NOT_SENT, code="not_sent")
+        return sending
+
+    async def _without_strays(self, sending: Sending, trace: Trace) -> Sending:
+        """Remove the drafts that the server made of our mail, once it is certain that they are no mail that was sent."""
+        if not trace.settled or sending.stage not in (Stage.FOUND, Stage.NOT_SENT):
+            return sending
+        fates: Sequence[Fate] = ()
+        if trace.drafts:
+            backend = self._world.accounts.backend(sending.account)
+            async with self._world.leases.hold(sending.account):
+                fates = await backend.destroy(trace.drafts)
+        return replace(sending, stray=any(fate.ending is not Ending.DONE for fate in fates))
+
+    async def _bounced(self, sending: Sending) -> Sending:
+        if self._world.clock.now() - sending.begun > BOUNCES_FOR or sending.stage is Stage.NOT_SENT:
+            return sending
+        backend = self._world.accounts.backend(sending.account)
+        known: Sequence[Handle] = [one.notice for one in sending.bounces]
+        found = await bounces.of(sending, backend, known)
+        return replace(sending, bounces=(*sending.bounces, *found)) if found else sending
+
+    async def _settle(self, sending: Sending) -> None:
+        """Bring the journal to what is known now."""
+        record: Record = await self._world.journal.read(sending.operation, owner())
+        after = status_of(sending)
+        if record.status is Status.DELIVERY_UNKNOWN and after is not Status.DELIVERY_UNKNOWN:
+            await self._world.journal.advance(record.id, record.status, after, code=code_of(sending) or "found_in_sent")
