@@ -148,6 +148,10 @@ class Context(Protocol):
         """Return the account's mailboxes with how much they hold: for a plan that must say so."""
         ...
 
+    async def earlier(self) -> Sequence[Fate]:
+        """Return how items of this operation ended before it was interrupted; none where nothing interrupted it."""
+        ...
+
     async def batch(self, handles: Sequence[Handle], act: Act, what: str, *, provable: bool = False) -> Tally:
         """Act on many messages, a chunk at a time: intent, act, fate. The only way to change messages.
 
@@ -158,7 +162,7 @@ class Context(Protocol):
         ...
 
     def writing(self, account: str) -> AbstractAsyncContextManager[Lease]:
-        """Be the only one who changes mail in an account."""
+        """Be the only one who changes mail in an account; or who does what else is named so, while others go on."""
         ...
 
     async def send(self, mail: Outgoing) -> Sending:

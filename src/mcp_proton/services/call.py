@@ -17,7 +17,7 @@ from mcp_proton.domain.handles import Handle
 from mcp_proton.domain.lease import Lease
 from mcp_proton.domain.mail import Mailbox, Role
 from mcp_proton.domain.operation import Result
-from mcp_proton.domain.outcome import Outcome, Record, Tally
+from mcp_proton.domain.outcome import Fate, Outcome, Record, Tally
 from mcp_proton.domain.plan import Impact, Plan, Scope
 from mcp_proton.domain.ports import Artifacts, Clock, Journal, MailBackend
 from mcp_proton.domain.sendings import Sending, Sendings
@@ -170,6 +170,10 @@ class Call:
     async def counted(self, account: str) -> Sequence[Mailbox]:
         """Return the account's mailboxes with their counts."""
         return await self.world.accounts.backend(account).mailboxes(counts=True)
+
+    async def earlier(self) -> Sequence[Fate]:
+        """How items ended in a process that is gone."""
+        return () if self.record is None else await self.world.journal.fates(self.record.id)
 
     async def batch(self, handles: Sequence[Handle], act: Act, what: str, *, provable: bool = False) -> Tally:
         """Act on many messages, a chunk at a time."""

@@ -94,6 +94,8 @@ class MemoryAccount:
         """Filing organises, whatever the roles; deleting deletes."""
         removing = [(Role.FOLDER, Effect.DELETE_FOLDER), (Role.LABEL, Effect.DELETE_LABEL)]
         rows = [consequence(*row) for row in CONSEQUENCES]
+        draft = Consequence("append", Role.DRAFTS, None, frozenset({Effect.DRAFT}), "a draft", Evidence.STANDARD)
+        rows.append(draft)
         rows += [
             Consequence("remove", role, None, frozenset({effect}), "deleted", Evidence.STANDARD)
             for role, effect in removing
