@@ -6,7 +6,7 @@ import asyncio
 import sys
 from collections.abc import Callable
 
-from . import door, filing, listing, memory, places, searching, startup
+from . import door, filing, listing, memory, places, searching, startup, transfer
 from .timing import Figure, tell
 
 MANY = 50_000
@@ -40,10 +40,20 @@ def run_filing() -> None:
         tell(asyncio.run(filing.recipe(place, 350)))
 
 
+def run_transfer() -> None:
+    """Mail into files and back, on Dovecot and on the simulator."""
+    with places.dovecot() as mailbox:
+        tell(asyncio.run(transfer.exports(mailbox(places.letters(1_000, size=8_000)), 1_000)))
+        tell(asyncio.run(transfer.imports(mailbox(places.letters(1)), 1_000)))
+    with places.simulator(2_000) as place:
+        tell(asyncio.run(transfer.exports(place, 1_000)))
+
+
 PARTS: dict[str, Callable[[], list[Figure] | None]] = {
     "listing": run_listing,
     "searching": run_searching,
     "filing": run_filing,
+    "transfer": run_transfer,
     "door": door.measure,
     "memory": memory.measure,
     "startup": startup.measure,

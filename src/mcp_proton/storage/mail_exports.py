@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from .exports import Folder
 
 _LONGEST_SUBJECT = 80
+_AT_ONCE = 16
 _BLOCK = 1 << 20
 PART = ".part"
 
@@ -103,8 +105,8 @@ class Letters:
         """Make durable what was ended since the last time."""
         waiting, self._open = self._open, []
         try:
-            for file in waiting:
-                os.fsync(file)
+            with ThreadPoolExecutor(_AT_ONCE) as several:  # asked for together, they cost the disk little more than one
+                list(several.map(os.fsync, waiting))
         finally:
             for file in waiting:
                 os.close(file)

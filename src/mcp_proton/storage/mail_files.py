@@ -35,7 +35,7 @@ MANIFEST = ".manifest.jsonl"
 SMALL = 256 << 10
 """A message up to this size is written together with others."""
 TOGETHER = 4 << 20
-MOST_TOGETHER = 100
+MOST_TOGETHER = 50
 
 
 class FileMailFiles:
@@ -152,6 +152,7 @@ class FileExport:
         self._folder = folder
         self._small: list[tuple[Envelope, bytes]] = []
         self._weight = 0
+        self._writing: asyncio.Task[None] | None = None
         try:
             self._manifest = Manifest(folder, name + MANIFEST, form)
         except BaseException:
@@ -178,12 +179,15 @@ class FileExport:
         return self._manifest.path
 
     async def add(self, messages: AsyncIterator[Whole]) -> None:
-        """Write some more; see the port."""
+        """Write some more; see the port. While some are written the next ones are read."""
         try:
             async for message in messages:
                 await self._take(message)
         finally:
-            await self._flush()
+            try:
+                await self._flush()
+            finally:
+                await self._settle()
 
     async def finish(self) -> None:
         """Give it its final name."""
@@ -206,6 +210,7 @@ class FileExport:
                 held += chunk
                 if len(held) > SMALL:
                     await self._flush()
+                    await self._settle()
                     await self._stream(message, held)
                     return
         except (Stale, NotFound):
@@ -239,9 +244,16 @@ class FileExport:
         await on_disk(lambda: self._note([self._end(message.envelope, size, digest.hexdigest())]))
 
     async def _flush(self) -> None:
+        """Begin to write what is kept, when what was before it is written."""
+        await self._settle()
         group, self._small, self._weight = self._small, [], 0
         if group:
-            await on_disk(lambda: self._put(group))
+            self._writing = asyncio.get_running_loop().create_task(on_disk(lambda: self._put(group)))
+
+    async def _settle(self) -> None:
+        writing, self._writing = self._writing, None
+        if writing is not None:
+            await writing
 
     def _put(self, group: Sequence[tuple[Envelope, bytes]]) -> None:
         lines: list[Line] = []
