@@ -6,7 +6,7 @@ import asyncio
 import sys
 from collections.abc import Callable
 
-from . import door, filing, listing, memory, places, searching, startup, transfer
+from . import door, filing, listing, memory, places, reading, searching, startup, transfer
 from .timing import Figure, tell
 
 MANY = 50_000
@@ -19,6 +19,18 @@ def run_listing() -> None:
         tell(asyncio.run(listing.growth(mailbox(places.letters(100)), mailbox(places.letters(MANY)))))
     with places.simulator(20_000) as place:
         tell(asyncio.run(listing.pages(place, 20_000)))
+
+
+def run_reading() -> None:
+    """The next page, single messages and all flags, on Dovecot; a small message and flags on the simulator."""
+    with places.dovecot() as mailbox:
+        many = mailbox(places.letters(MANY))
+        tell([asyncio.run(reading.next_page(many, MANY)), asyncio.run(reading.flags(many, MANY))])
+        small = mailbox(places.letters(1, size=10_000, needles=0))
+        large = mailbox(iter([places.Mail(places.big(25))]))
+        tell([asyncio.run(reading.message(small, "10 KB")), asyncio.run(reading.message(large, "25 MB"))])
+    with places.simulator(20_000) as place:
+        tell([asyncio.run(reading.next_page(place, 20_000)), asyncio.run(reading.flags(place, 20_000))])
 
 
 def run_searching() -> None:
@@ -51,6 +63,7 @@ def run_transfer() -> None:
 
 PARTS: dict[str, Callable[[], list[Figure] | None]] = {
     "listing": run_listing,
+    "reading": run_reading,
     "searching": run_searching,
     "filing": run_filing,
     "transfer": run_transfer,

@@ -18,15 +18,20 @@ class Figure:
     reached: bool
 
 
-async def medians(runs: int, *sides: Callable[[], Awaitable[object]]) -> list[float]:
-    """Return the median seconds of each side, run in turns after one run to warm up."""
+async def medians(runs: int, *sides: Callable[[], Awaitable[object]], calls: int = 1) -> list[float]:
+    """Return the median seconds a call of each side, run in turns after one run to warm up.
+
+    `calls`: so many in a row are one run. What takes a millisecond would else mostly measure what the side before it left
+    behind in caches and in the garbage collector.
+    """
     taken: list[list[float]] = [[] for _ in sides]
     for number in range(runs + 1):
         for place, side in enumerate(sides):
             began = time.perf_counter()
-            await side()
+            for _ in range(calls):
+                await side()
             if number:
-                taken[place].append(time.perf_counter() - began)
+                taken[place].append((time.perf_counter() - began) / calls)
     return [statistics.median(one) for one in taken]
 
 

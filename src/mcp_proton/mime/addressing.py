@@ -1,6 +1,7 @@
 """Addresses that we write: checked, with domains as they travel (IDNA), spelled alike in header and envelope.
 
-What could end a header field or an SMTP command early is refused, naming the field and never the value.
+What could end a header field or an SMTP command early is refused, naming the field and never the value; so are quoted
+local parts, which Bridge reads without their quotes and then does not find in the envelope.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ LONGEST = 254
 """Octets of an address: what an SMTP path of 256 leaves (RFC 5321 §4.5.3.1.3)."""
 
 _ATOM = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~\u00a1-\ud7ff\ue000-\U0010ffff-]+"
-_LOCAL = re.compile(rf'{_ATOM}(?:\.{_ATOM})*|"[!#-;=?-\[\]-~]+"')
+_LOCAL = re.compile(rf"{_ATOM}(?:\.{_ATOM})*")
 _DOMAIN = re.compile(
     r"(?=.{1,253}\Z)[A-Za-z0-9_](?:[A-Za-z0-9_-]*[A-Za-z0-9_])?(?:\.[A-Za-z0-9_](?:[A-Za-z0-9_-]*[A-Za-z0-9_])?)*"
 )
@@ -83,7 +84,7 @@ def label(domain: str) -> str | None:
     """Return a domain as it travels, or None if it is none."""
     if _LITERAL.fullmatch(domain) or _DOMAIN.fullmatch(domain):
         return domain
-    if domain.isascii():
+    if domain.isascii() or len(domain) > LONGEST:
         return None
     try:
         return idna.encode(domain, uts46=True).decode("ascii")

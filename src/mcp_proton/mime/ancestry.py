@@ -6,7 +6,6 @@ passed on as ancestors. A server's own reference to the parent (the anchor) stan
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from .fields import writable_id
@@ -19,7 +18,7 @@ MOST = 50
 """Ancestors named in an answer: the first and the last ones."""
 MOST_OCTETS = 4_000
 
-_INTERNAL = re.compile(r"<[^<>]*@protonmail\.internalid>", re.IGNORECASE)
+_INTERNAL = "protonmail.internalid"
 
 
 class Ancestry(NamedTuple):
@@ -30,8 +29,11 @@ class Ancestry(NamedTuple):
 
 
 def is_internal(one: str) -> bool:
-    """Whether a message id is one that Bridge made up for a message of its account."""
-    return _INTERNAL.fullmatch(one) is not None
+    """Whether Bridge would take a message id for one that it made up for a message of its account.
+
+    Wherever the word stands: Bridge cuts references at commas too, and deletes a draft that is named so.
+    """
+    return _INTERNAL in one.lower()
 
 
 def replying(headers: Headers, anchor: str | None = None) -> Ancestry:
@@ -39,14 +41,14 @@ def replying(headers: Headers, anchor: str | None = None) -> Ancestry:
 
     Both fields are given: Bridge marks the parent as forwarded, not answered, if only References names it.
     """
-    parent = _parent(headers)
+    parent = _parent(headers, anchor)
     named = parent or anchor
     return Ancestry(named, _references(headers, parent, anchor)) if named else Ancestry(None, ())
 
 
 def forwarding(headers: Headers, anchor: str | None = None) -> Ancestry:
     """Return the fields of a mail that passes this one on: it belongs to the thread, but answers nobody."""
-    return Ancestry(None, _references(headers, _parent(headers), anchor))
+    return Ancestry(None, _references(headers, _parent(headers, anchor), anchor))
 
 
 def ancestors(headers: Headers) -> tuple[str, ...]:
@@ -58,8 +60,10 @@ def ancestors(headers: Headers) -> tuple[str, ...]:
     return parents if len(parents) == 1 else ()
 
 
-def _parent(headers: Headers) -> str | None:
-    return next((one for one in message_ids(headers.get("Message-ID")) if writable_id(one)), None)
+def _parent(headers: Headers, anchor: str | None) -> str | None:
+    """Return the mail's own name; on Bridge, one of Bridge's making only if it is truly that mail's."""
+    named = next((one for one in message_ids(headers.get("Message-ID")) if writable_id(one)), None)
+    return None if named and is_internal(named) and anchor not in {None, named} else named
 
 
 def _kept(headers: Headers, name: str) -> tuple[str, ...]:

@@ -24,7 +24,8 @@ LONGEST_ID = 900
 
 _BREAKS = re.compile("[\x00-\x08\x0a-\x1f\x7f\x85\u2028\u2029\ud800-\udfff]")
 _PLAIN = re.compile(r"(?!.*=\?)[!-~](?:[ -~]*[!-~])?")
-_WORDS = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?: [A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*")
+_WORDS = re.compile(r"[A-Za-z0-9'_-]+(?: [A-Za-z0-9'_-]+)*")
+"""Names that need no quotes. RFC 5322 allows more, but Bridge takes any `=` for the beginning of an encoded word."""
 _ID = re.compile(r"<[!-;=?-~]+>")
 _TOKEN = re.compile(r"[A-Za-z0-9!#$&+.^_`{|}~-]+")
 _QUOTABLE = re.compile(r"(?!.*=\?)[ !#-\[\]-~]+")
@@ -97,7 +98,7 @@ def parametrised(name: str, value: str, parameters: Mapping[str, str], field: st
 
 def _phrase(text: str) -> list[str]:
     """Return a display name as words of RFC 5322, as one quoted string, or as encoded words."""
-    if _WORDS.fullmatch(text) and "=?" not in text and max(map(len, text.split(" "))) <= _PIECE:
+    if _WORDS.fullmatch(text) and max(map(len, text.split(" "))) <= _PIECE:
         return [f" {word}" for word in text.split(" ")]
     if len(text) <= _PIECE and _PLAIN.fullmatch(text):
         quoted = text.replace("\\", "\\\\").replace('"', '\\"')

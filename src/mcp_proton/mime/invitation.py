@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 _PRODUCT = "-//mcp-proton//mail//EN"
 _LONGEST_SUMMARY = 300
+_MOST_CHANGES = 1 << 31
 _SCHEME = "mailto:"
 
 
@@ -84,13 +85,14 @@ def answered(
     invited = _invited(events, own, sender)
     summary = line(str(events[0].get("SUMMARY", "")))[:_LONGEST_SUMMARY]
     title, did = _SAID[response]
+    comment = visible(comment).text.strip()
     about = f"{line(name) or invited.own} {did} the invitation" + (f": {summary}" if summary else "")
     return Answered(
         sender=invited.own,
         organizer=organizer,
         subject=cut(f"{title}: {summary}".strip(": ")),
-        text="\n\n".join(one for one in (comment.strip(), f"{about}.") if one) + "\n",
-        calendar=_Reply(organizer, invited, response, now, line(name), visible(comment).text.strip()).to(events),
+        text="\n\n".join(one for one in (comment, f"{about}.") if one) + "\n",
+        calendar=_Reply(organizer, invited, response, now, line(name), comment).to(events),
     )
 
 
@@ -185,7 +187,7 @@ class _Reply:
         attendee.params["PARTSTAT"] = self.response.value.upper()
         made.add("attendee", attendee)
         sequence = calendar.attribute(_first(event.get("SEQUENCE")), "real")
-        made.add("sequence", sequence if isinstance(sequence, int) else 0)
+        made.add("sequence", sequence if isinstance(sequence, int) and 0 <= sequence < _MOST_CHANGES else 0)
         _add_occurrence(made, event)
         for field in ("DTSTART", "DTEND"):
             if (moment := _moment(event, field)) is not None:

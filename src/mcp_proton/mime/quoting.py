@@ -94,12 +94,13 @@ def _named(picture: re.Match[str]) -> str:
 
 
 def _shown(headers: Headers, name: str) -> str:
-    if name == "Date":
-        sent = date(headers.get(name))
-        return format_datetime(sent) if sent else line(headers.text(name))[:_LONGEST_FIELD]
-    if name not in _ADDRESSES:
-        return headers.text(name)[:_LONGEST_FIELD]
-    return line(", ".join(map(str, addresses(b", ".join(headers.all(name))))))[:_LONGEST_FIELD]
+    sent = date(headers.get(name)) if name == "Date" else None
+    if sent is not None:
+        return format_datetime(sent)
+    said = headers.text(name)
+    if name in _ADDRESSES:
+        said = line(", ".join(map(str, addresses(b", ".join(headers.all(name))))))
+    return said if len(said) <= _LONGEST_FIELD else f"{said[:_LONGEST_FIELD]} {LEFT_OUT}"
 
 
 def _cut(text: str) -> str:

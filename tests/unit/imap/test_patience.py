@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import AbstractContextManager, nullcontext
 
 import pytest
 
@@ -29,39 +30,27 @@ def after(seconds: float, reply: bytes) -> object:
     return answer
 
 
-def test_a_bridge_that_holds_every_session_for_47_seconds_is_waited_for() -> None:
-    """Somebody's write waits for Proton: all other sessions hang, LIST included, and then go on."""
-
-    async def main() -> float:
-        server = ScriptedServer({b"NOOP": after(47, OK)})  # type: ignore[dict-item]
-        pool = await served(server)
-        loop = asyncio.get_running_loop()
-        began = loop.time()
+async def waited(reply: object, expected: AbstractContextManager[object]) -> float:
+    """How long a NOOP takes on the wound clock that the server answers like this, and that ends as expected."""
+    server = ScriptedServer({b"NOOP": reply})  # type: ignore[dict-item]
+    pool = await served(server)
+    began = asyncio.get_running_loop().time()
+    with expected:
         async with pool.reading("INBOX") as box:
             await box.run(Noop())
-        waited = loop.time() - began
-        await pool.aclose()
-        await server.stop()
-        return waited
+    took = asyncio.get_running_loop().time() - began
+    await pool.aclose()
+    await server.stop()
+    return took
 
-    assert 47 <= run_wound(main()) < 60
+
+def test_a_bridge_that_holds_every_session_for_47_seconds_is_waited_for() -> None:
+    """Somebody's write waits for Proton: all other sessions hang, LIST included, and then go on."""
+    assert 47 <= run_wound(waited(after(47, OK), nullcontext())) < 60
 
 
 def test_a_server_silent_for_longer_than_the_limit_is_left() -> None:
-    async def main() -> float:
-        server = ScriptedServer({b"NOOP": after(10_000, OK)})  # type: ignore[dict-item]
-        pool = await served(server)
-        loop = asyncio.get_running_loop()
-        began = loop.time()
-        with pytest.raises(TimedOut):
-            async with pool.reading("INBOX") as box:
-                await box.run(Noop())
-        waited = loop.time() - began
-        await pool.aclose()
-        await server.stop()
-        return waited
-
-    assert 90 <= run_wound(main()) < 100
+    assert 90 <= run_wound(waited(after(10_000, OK), pytest.raises(TimedOut))) < 100
 
 
 def test_a_server_that_drips_for_ever_is_left_in_the_end() -> None:
@@ -70,20 +59,7 @@ def test_a_server_that_drips_for_ever_is_left_in_the_end() -> None:
             await talk.say(b"* OK still here\r\n")
             await asyncio.sleep(60)
 
-    async def main() -> float:
-        server = ScriptedServer({b"NOOP": drip})
-        pool = await served(server)
-        loop = asyncio.get_running_loop()
-        began = loop.time()
-        with pytest.raises(TimedOut):
-            async with pool.reading("INBOX") as box:
-                await box.run(Noop())
-        waited = loop.time() - began
-        await pool.aclose()
-        await server.stop()
-        return waited
-
-    assert 900 <= run_wound(main()) < 1000
+    assert 900 <= run_wound(waited(drip, pytest.raises(TimedOut))) < 1000
 
 
 def test_the_default_silence_outlasts_a_busy_bridge() -> None:

@@ -69,7 +69,8 @@ def read(raw: bytes) -> EmailMessage:
 def names_and_addresses(raw: bytes, field: str) -> list[tuple[str, str]]:
     """Read an address field with the library's older reader: the newer one puts blanks between encoded words of a name."""
     value = str(email.message_from_bytes(raw)[field] or "")
-    return [(str(make_header(decode_header(name))), spec) for name, spec in getaddresses([value])]
+    found = getaddresses([value]) if value else []
+    return [(str(make_header(decode_header(name))), spec) for name, spec in found]
 
 
 def parts(raw: bytes) -> list[str]:

@@ -173,7 +173,7 @@ def test_no_field_can_hold_a_line_break_and_the_refusal_does_not_repeat_it(field
         "a@b,c@d", "a@[evil\n]",
         "a@-b-", "a@b..c", '"a"b"@c', "a@b;c", "x" * 251 + "@b.c", "a@" + "é" * 70 + ".com", "a\u202e@b.c",
         "a\u200b@b.c", "a@b(c)",
-        "undisclosed-recipients:;", "a@exa mple", "a\x00@b", "a@b\ud800", "a@xn--\u0001",
+        "undisclosed-recipients:;", "a@exa mple", "a\x00@b", "a@b\ud800", "a@xn--\u0001", '"a..b"@c.d',
     ],
 )  # fmt: skip
 def test_an_address_that_is_not_plainly_one_is_refused(email: str) -> None:
@@ -189,7 +189,6 @@ def test_an_address_that_is_not_plainly_one_is_refused(email: str) -> None:
         ("a@BÜCHER.example", "a@xn--bcher-kva.example"),
         ("Bob.Smith+x@Example.ORG", "Bob.Smith+x@Example.ORG"),
         ("用户@例え.jp", "用户@xn--r8jz45g.jp"),
-        ('"odd..local"@example.org', '"odd..local"@example.org'),
         ("a@[127.0.0.1]", "a@[127.0.0.1]"),
         ("bounce_x=y@host_1.example", "bounce_x=y@host_1.example"),
         ("a@localhost", "a@localhost"),
@@ -214,7 +213,8 @@ def test_a_letter_says_whether_it_needs_smtputf8() -> None:
     [
         "", "Bob", "Bob Smith", "Dr. Bob", 'Bob "the" Builder', "Smith, Bob", "back\\slash", "a@b.c", "Jörg Müller",
         "山田太郎" * 30,
-        "=?utf-8?q?no?=", "=?", "(comment)", "a  b", " led", "🎉 Party", "שלום", "x" * 300, "it's", "<x>", "tab\there",
+        "=?utf-8?q?no?=", "=?", "=", "a = b", "(comment)", "a  b", " led", "🎉 Party", "שלום", "x" * 300,
+        "it's", "<x>", "tab\there",
     ],
 )  # fmt: skip
 def test_a_display_name_is_carried_as_it_is_and_never_invented(name: str) -> None:

@@ -235,6 +235,17 @@ def test_a_parent_without_a_name_is_named_as_its_server_does_or_not_at_all() -> 
     assert named("References: <1@x>") == (None, ())
 
 
+@pytest.mark.parametrize(
+    "one", ["<draft==@protonmail.internalid>", "<draft==@ProtonMail.internalid,x>", "<x,d@protonmail.internalid>"]
+)
+def test_a_stranger_cannot_name_a_message_of_bridges_account(one: str) -> None:
+    """A reply that names a draft so would delete it."""
+    assert named(f"Message-ID: {one}", f"References: {one}", f"In-Reply-To: {one}", anchor=INTERNAL) == (
+        INTERNAL,
+        (INTERNAL,),
+    )
+
+
 def test_where_there_are_no_references_a_single_parent_stands_for_them() -> None:
     """RFC 5322 §3.6.4."""
     assert named("Message-ID: <3@x>", "In-Reply-To: <2@x>") == ("<3@x>", ("<2@x>", "<3@x>"))
@@ -298,6 +309,13 @@ def test_a_forward_shows_the_header_and_the_text_and_never_who_was_bcc() -> None
         "See below.\n\n---------- Forwarded message ----------\nFrom: Jörg <j@x.test>\nDate: Tue, 01 Dec 2026 10:00:00 +0100\n"
         "Subject: Plan <b>\nTo: me@pm.me\nCc: c@x.test\n\nHello\n\n> earlier\n>> before\nFrom me\n"
     )
+
+
+def test_a_header_of_thousands_of_addresses_is_cut_in_a_forward() -> None:
+    crowd = ", ".join(f"a{number}@x.test" for number in range(5_000))
+    made = forward(Original(header("From: a@x.test", f"To: {crowd}"))).quote.text
+    assert len(made) < 3_000
+    assert LEFT_OUT in made
 
 
 def test_html_is_quoted_without_what_nobody_would_have_seen_or_what_loads() -> None:
