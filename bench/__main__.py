@@ -6,7 +6,7 @@ import asyncio
 import sys
 from collections.abc import Callable
 
-from . import door, filing, listing, memory, places, reading, searching, startup, transfer
+from . import door, filing, listing, memory, places, reading, searching, sending, startup, transfer
 from .timing import Figure, tell
 
 MANY = 50_000
@@ -67,6 +67,7 @@ PARTS: dict[str, Callable[[], list[Figure] | None]] = {
     "searching": run_searching,
     "filing": run_filing,
     "transfer": run_transfer,
+    "sending": sending.measure,
     "door": door.measure,
     "memory": memory.measure,
     "startup": startup.measure,

@@ -93,7 +93,7 @@ async def _task(name: str, *server: str) -> float:
         listed = await service.submit(owner(), MessagesList(limit=50))
         handles = [row.handle for row in listed.result.messages]  # type: ignore[union-attr]
         await service.submit(owner(), MessagesGet(message=handles[0], view="structure"))
-        idle = _peak(reset=True)
+        idle = peak(reset=True)
         requests: list[Request] = []
         match name:
             case "get":
@@ -105,10 +105,10 @@ async def _task(name: str, *server: str) -> float:
         for request in requests:
             told = await service.submit(owner(), request)
             assert told.status == "ok", told
-        return _peak() - idle
+        return peak() - idle
 
 
-def _peak(*, reset: bool = False) -> float:
+def peak(*, reset: bool = False) -> float:
     """The peak resident size in MiB; `reset` makes the kernel count anew from now."""
     status = Path("/proc/self/status").read_text()
     found = float(next(line.split()[1] for line in status.splitlines() if line.startswith("VmHWM"))) / 1024

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tests.servers import gluon_build
-from tests.servers.fixtures import cyrus, cyrus_server, dovecot, dovecot_server
+from tests.servers.fixtures import cyrus, cyrus_server, dovecot, dovecot_server, postfix
 from tests.servers.gluon_server import gluon, gluon_server
 from tests.surfaces.hermes.fixtures import hermes
 
 if TYPE_CHECKING:
     import pytest
 
-__all__ = ["cyrus", "cyrus_server", "dovecot", "dovecot_server", "gluon", "gluon_server", "hermes"]
+__all__ = ["cyrus", "cyrus_server", "dovecot", "dovecot_server", "gluon", "gluon_server", "hermes", "postfix"]
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

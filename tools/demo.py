@@ -1,32 +1,118 @@
-"""The demonstration: a real MCP client talks to `mcp-proton mcp --demo` over stdio, and a person can follow every call.
+"""The demonstration: a real MCP client talks to `mcp-proton mcp` over stdio, its owner answers at the command line, and a
+person can follow every call.
 
-No question is asked, nothing is configured: the mailbox behind it is a simulator's. Ends with how to connect one's own.
+No question is asked: the mailbox behind it is a simulator's, the configuration is made and gone again. Ends with how to
+connect one's own.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sys
+import tempfile
 import textwrap
 import time
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fastmcp import Client
 from fastmcp.client.transports import StdioTransport
 
+from mcp_proton import bootstrap
+from mcp_proton.config import editing
+from mcp_proton.config.folders import Folders
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from mcp_proton.simulator import Simulator
+
 BESIDE = Path(sys.executable).with_name("mcp-proton")
 WIDTH = 110
+POLICY = """
+preset = "custom"
+
+[custom]
+export = "allow"
+organize = "ask"
+send = "ask"
+destroy = "deny"
+
+[boundaries]
+export_directories = ["{exports}"]
+"""
+
+
+@dataclass(frozen=True)
+class Desk:
+    """A mailbox of the simulator, and an owner who has let an agent in."""
+
+    simulator: Simulator
+    home: Path
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What both the agent's server and the owner's commands are started with."""
+        return {**os.environ, "MCP_PROTON_HOME": str(self.home)}
+
+    async def owner(self, *words: str) -> str:
+        """Run a command of the owner's and show what it says."""
+        shown = [word if "/" not in word else "…" for word in words]
+        print(f"  $ mcp-proton {' '.join(shown)}")
+        command = await asyncio.create_subprocess_exec(
+            str(BESIDE), *words, env=self.environment, stdout=asyncio.subprocess.PIPE, stdin=asyncio.subprocess.DEVNULL
+        )
+        said = (await command.communicate())[0].decode()
+        for line in said.splitlines():
+            print(f"    {line}"[:WIDTH])
+        if command.returncode:
+            raise SystemExit("the owner's command failed")
+        return said
+
+
+@asynccontextmanager
+async def furnished() -> AsyncIterator[Desk]:
+    """Make a mailbox, an account that is on it, an agent called `demo`, and the owner's passphrase."""
+    with tempfile.TemporaryDirectory(prefix="mcp-proton-demo-") as folder:
+        home, exports = Path(folder) / "home", Path(folder) / "exports"
+        exports.mkdir()
+        async with bootstrap.simulated(messages=bootstrap.DEMO_MESSAGES) as simulator:
+            found = Folders.under(home)
+            secret = found.state / "secrets" / "personal"
+            for path, text in (
+                (secret, f"{simulator.password}\n"),
+                (found.policy_file, POLICY.format(exports=exports)),
+                (Path(folder) / "passphrase", "a made-up passphrase\n"),
+            ):
+                path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                path.write_text(text)
+                path.chmod(0o600)
+            account: dict[str, editing.Value] = {
+                "kind": "bridge",
+                "imap_port": simulator.imap_port,
+                "smtp_port": simulator.smtp_port,
+                "username": simulator.username,
+                "secret": f"file:{secret}",
+                "certificate": bootstrap.fingerprint(simulator.certificate_pem),
+            }
+            editing.add_account(found.config_file, "personal", account)
+            editing.add_client(found.config_file, "demo", {"profile": "full"})
+            yield Desk(simulator, home)
 
 
 async def main() -> int:
     """Run the session and return the exit code."""
     began = time.monotonic()
-    say("mcp-proton: an agent reads mail under your rules", "=")
-    transport = StdioTransport(str(BESIDE), ["mcp", "--demo", "--profile", "full"], keep_alive=False)
-    async with Client(transport, timeout=60) as client:
-        await session(client)
+    say("mcp-proton: an agent reads and answers mail under your rules", "=")
+    async with furnished() as desk:
+        transport = StdioTransport(str(BESIDE), ["mcp", "--client", "demo"], env=desk.environment, keep_alive=False)
+        async with Client(transport, timeout=60) as client:
+            await session(client)
+            await correspondence(client, desk)
     say("Connect your own", "=")
     print(
         textwrap.dedent("""\
@@ -88,6 +174,40 @@ async def session(client: Client[Any]) -> None:
         view="summary",
         mark_read=True,
     )
+
+
+async def correspondence(client: Client[Any], desk: Desk) -> None:
+    """A reply, through the owner's approval."""
+    say("Now the agent answers a mail. The rules ask the owner, so nothing leaves yet.", "-")
+    found = await call(client, "Which mail is it about?", "messages_search", query="from:ferreira", limit=1)
+    waiting = await call(
+        client,
+        "Answer it.",
+        "mail_reply",
+        message=found["messages"][0]["handle"],
+        text="Thank you. Thursday suits us well.",
+    )
+    operation = waiting["operation_id"]
+    say("The owner looks at exactly what would leave, and says yes. (Here by a passphrase; at a terminal by y.)")
+    passphrase = str(desk.home.parent / "passphrase")
+    await desk.owner("passphrase", "--file", passphrase)
+    await desk.owner("approvals", "show", operation)
+    await desk.owner("approvals", "approve", operation, "--passphrase-file", passphrase)
+    await call(client, "Go on with it, once.", "operations_resume", operation_id=operation)
+    await call(client, "And again, as a confused agent would.", "operations_resume", operation_id=operation)
+    desk.simulator.release_events()  # Bridge hears of it, which takes it half a minute otherwise
+    await asyncio.sleep(1.5)
+    await call(client, "Where is it?", "operations_status", operation_id=operation)
+    await call(
+        client,
+        "The same once more: Bridge would say yes and drop it without a word.",
+        "mail_reply",
+        message=found["messages"][0]["handle"],
+        text="Thank you. Thursday suits us well.",
+    )
+    left = desk.simulator.sent
+    say(f"What left: {len(left)} mail, to {left[0].recipient}, in the thread of {left[0].header.get('In-Reply-To')}")
+    await desk.owner("receipts", "show", operation)
 
 
 async def call(client: Client[Any], why: str, tool: str, **arguments: Any) -> dict[str, Any]:

@@ -32,9 +32,10 @@ if TYPE_CHECKING:
     from mcp_proton.domain.limits import Switches
     from mcp_proton.domain.ports import MailBackend, SecretProvider
     from mcp_proton.imap.backend import ImapBackend
-    from mcp_proton.imap.endpoint import Endpoint, TlsMode
+    from mcp_proton.imap.endpoint import Credentials, Endpoint, TlsMode
     from mcp_proton.imap.indexing import DateIndexStore
     from mcp_proton.imap.limits import Timing
+    from mcp_proton.imap.outlet import Outlet
     from mcp_proton.services.service import MailService
     from mcp_proton.simulator import Simulator
     from mcp_proton.storage.artifacts import FileArtifacts
@@ -336,6 +337,30 @@ def endpoint(account: Account) -> Endpoint:
     )
 
 
+def submission(account: Account) -> Endpoint:
+    """Return where an account's mail is handed over, and how that server is trusted."""
+    from mcp_proton.imap.endpoint import Endpoint, Pin
+
+    pinned = account.submission_certificate
+    return Endpoint(
+        host=account.submission_host,
+        port=account.smtp,
+        tls=tls_mode(account.smtp_protection),
+        pin=Pin.read(pinned) if pinned else None,
+        plain_to_this_machine=account.smtp_protection is Security.PLAIN,
+    )
+
+
+def outlet(account: Account, login: Credentials) -> Outlet | None:
+    """Return where an account's mail leaves it; None where the owner switched sending off."""
+    from mcp_proton.imap.outlet import Outlet
+
+    if not account.sending:
+        return None
+    own = frozenset(one.email.lower() for one in account.senders)
+    return Outlet(submission(account), login, own)
+
+
 def tls_mode(security: Security) -> TlsMode:
     """Return the connection's TLS mode for the owner's word for it."""
     from mcp_proton.imap.endpoint import TlsMode
@@ -360,7 +385,16 @@ def backend(
     kind = BridgeBackend if account.kind is Kind.BRIDGE else ImapBackend
     login = Credentials(account.username, password)
     identity = {"name": "mcp-proton", "version": __version__}
-    return kind(name, endpoint(account), login, identity=identity, dates=dates, timing=timing)
+    return kind(
+        name,
+        endpoint(account),
+        login,
+        identity=identity,
+        dates=dates,
+        timing=timing,
+        outlet=outlet(account, login),
+        configured=account.senders,
+    )
 
 
 def _served(name: str, account: Account, vault: SecretProvider, dates: DateIndexStore) -> MailBackend:
@@ -374,6 +408,7 @@ def _demo_config(simulator: Simulator) -> Config:
         kind=Kind.BRIDGE,
         host=simulator.host,
         imap_port=simulator.imap_port,
+        smtp_port=simulator.smtp_port,
         username=simulator.username,
         secret="keyring",  # noqa: S106 - where a password would be; the demonstration has its own vault
         certificate=fingerprint(simulator.certificate_pem),

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.contract import worlds
+from tests.contract import outside, worlds
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+    from tests.contract.outside import Outside
     from tests.contract.worlds import World
 
 
@@ -55,5 +56,31 @@ async def changing(request: pytest.FixtureRequest) -> AsyncIterator[World]:
             opened = worlds.bridge(model="fake")
         case name:
             opened = worlds.server(request.getfixturevalue(name))
+    async with opened as made:
+        yield made
+
+
+@pytest.fixture(
+    params=[
+        "memory",
+        "simulator",
+        pytest.param("dovecot", marks=pytest.mark.server),
+        pytest.param("cyrus", marks=pytest.mark.server),
+    ]
+)
+async def sending(request: pytest.FixtureRequest) -> AsyncIterator[Outside]:
+    """An account that sends: Dovecot's through Postfix, which delivers into another account of it; Cyrus's into a sink."""
+    match request.param:
+        case "memory":
+            opened = outside.memory()
+        case "simulator":
+            opened = outside.bridge()
+        case "dovecot":
+            other = request.getfixturevalue("dovecot_server").account()
+            opened = outside.through_postfix(
+                request.getfixturevalue("dovecot"), other, request.getfixturevalue("postfix")
+            )
+        case _:
+            opened = outside.into_a_sink(request.getfixturevalue("cyrus"))
     async with opened as made:
         yield made

@@ -26,7 +26,7 @@ from tests.servers.mail import Mail as ServerMail
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
-    from mcp_proton.domain.mail import Envelope, Mailbox
+    from mcp_proton.domain.mail import Envelope, Identity, Mailbox
     from mcp_proton.domain.ports import MailBackend
     from tests.servers.account import Account
 
@@ -203,7 +203,12 @@ ATTENTIVE = Habits(quiet=0.0, fresh=0.0)
 CERTIFICATE = make_certificate()
 
 
-def outlet(simulator: Simulator) -> Outlet:
+def certificate_der() -> bytes:
+    """The certificate all simulators and sinks show."""
+    return ssl.PEM_cert_to_DER_cert(CERTIFICATE.pem)
+
+
+def outlet_of(simulator: Simulator) -> Outlet:
     """Where the simulator takes mail."""
 
     async def secret() -> str:
@@ -231,7 +236,7 @@ def bridge_backend(
         credentials,
         sessions=sessions or ATTENTIVE,
         guarded_trash=guarded,
-        outlet=outlet(simulator),
+        outlet=outlet_of(simulator),
     )
 
 
@@ -244,7 +249,7 @@ def unknowing(simulator: Simulator) -> ImapBackend:
     pin = Pin.of(ssl.PEM_cert_to_DER_cert(simulator.certificate_pem))
     endpoint = Endpoint(simulator.host, simulator.imap_port, TlsMode.STARTTLS, pin)
     login = Credentials(simulator.username, secret)
-    return ImapBackend("me", endpoint, login, sessions=ATTENTIVE, outlet=outlet(simulator))
+    return ImapBackend("me", endpoint, login, sessions=ATTENTIVE, outlet=outlet_of(simulator))
 
 
 def given(raw: bytes, number: int) -> GivenMessage:
@@ -272,12 +277,15 @@ async def bridge(
 
 
 @asynccontextmanager
-async def server(account: Account) -> AsyncIterator[World]:
+async def server(
+    account: Account, *, outlet: Outlet | None = None, configured: Sequence[Identity] = ()
+) -> AsyncIterator[World]:
     async def secret() -> str:
         return account.password
 
     endpoint = Endpoint(account.host, account.imaps_port, TlsMode.IMPLICIT, Pin.read(account.certificate_sha256))
-    backend = ImapBackend("me", endpoint, Credentials(account.username, secret), sessions=ATTENTIVE)
+    login = Credentials(account.username, secret)
+    backend = ImapBackend("me", endpoint, login, sessions=ATTENTIVE, outlet=outlet, configured=configured)
     try:
         yield Server(account, backend)
     finally:

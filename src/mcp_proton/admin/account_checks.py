@@ -1,4 +1,4 @@
-"""What `mcp-proton doctor` looks at for one account: its password, the server, the certificate, the login, the sync.
+"""What `mcp-proton doctor` looks at for one account: password, server, certificate, login, sync, and the way out.
 
 The checks stand in the order in which a login needs them; after the first that fails the rest could not be looked at.
 """
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
     from .trial import Trial
 
-_STEPS = ("server", "certificate", "login", "version", "sync")
+_STEPS = ("server", "certificate", "login", "version", "sync", "sending")
 
 
 async def account(name: str, one: Account) -> list[Check]:
-    """Look at one account. One login, nothing marked."""
+    """Look at one account. One login for reading and one for sending, nothing marked, nothing sent."""
     try:
         password = await Vault({name: one.secret}, os.environ).secret(name)
     except AuthFailed as error:
@@ -48,6 +48,7 @@ def _well(name: str, one: Account, found: Trial) -> list[Check]:
         ok(f"{name}: login", f"works, {found.mailboxes} mailboxes"),
         _version(name, one, found),
         _sync(name, found.health),
+        _sending(name, one, found),
     ]
 
 
@@ -114,6 +115,21 @@ def _sync(name: str, health: Health) -> Check:
     if health.syncing:
         return Check(title, State.NOTE, "Bridge still takes in the mailbox", "until it is done, older mail is missing")
     return ok(title, "nothing is being taken in" if health.syncing is False else "no sign of one going on")
+
+
+def _sending(name: str, one: Account, found: Trial) -> Check:
+    title = f"{name}: sending"
+    where = bootstrap.submission(one)
+    if found.sending is None:
+        return ok(title, "switched off in config.toml: mail is read, filed and drafted")
+    if found.sending_trouble is None:
+        return ok(title, f"a login works on {where}")
+    following = (
+        "look into Bridge's settings for its SMTP port, and set `smtp_port` in config.toml"
+        if one.kind is Kind.BRIDGE
+        else "set `smtp_host`, `smtp_port` and `smtp_security` in config.toml, or `sending = false`"
+    )
+    return fix(title, f"{found.sending_trouble.message} (on {where})", following)
 
 
 def _trusted(one: Account) -> str:

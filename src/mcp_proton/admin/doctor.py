@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 app = App(
     name="doctor",
     help_epilogue="""Looks at your files and who may read them, the rules in force, the store, each
-account (password, server, certificate, login, version, sync) and each client.
-It logs in once per account and changes nothing. Exits with 1 when something
+account (password, server, certificate, login, version, sync, sending) and each
+client. It logs in once per account for reading and once for sending, and changes
+nothing. Exits with 1 when something
 needs you. What it prints holds no secrets, mail addresses or mail, so it can
 be shown to others.
 

@@ -7,7 +7,6 @@ the sent mail. Such a text is refused before anything is sent, and what came of 
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from mcp_proton.bridge import admission, resend
@@ -15,46 +14,36 @@ from mcp_proton.bridge.looking import InternalIdToken
 from mcp_proton.bridge.occurrences import PLACES
 from mcp_proton.domain.errors import Ambiguous, Conflict, Invalid, MailError, OverLimit, Unsupported
 from mcp_proton.domain.mail import Flag, Role
-from mcp_proton.domain.ports import Page
-from mcp_proton.domain.query import Received
 from mcp_proton.imap import keys
 from mcp_proton.imap.appending import Appending, check_size
 from mcp_proton.imap.mailboxes import wire_name
 from mcp_proton.mime.headers import message_ids
-from mcp_proton.mime.words import decode_words
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Callable
+    from datetime import datetime
 
     from mcp_proton.bridge.departed import Departed
+    from mcp_proton.bridge.sent_lately import SentLately
     from mcp_proton.domain.handles import Handle
-    from mcp_proton.domain.mail import Address, Envelope, Mailbox
+    from mcp_proton.domain.mail import Mailbox
     from mcp_proton.domain.outgoing import Octets
     from mcp_proton.imap.errors import Rejected
     from mcp_proton.imap.pool import Pool
-    from mcp_proton.imap.search import Searches
     from mcp_proton.mime.headers import Headers
 
 LARGEST = 22_000_000
 """octets: encrypted and armoured, more than this is over Proton's 30 MiB"""
 KEPT = frozenset({Flag.SEEN, Flag.FLAGGED, Flag.ANSWERED})
 """flags an import keeps; others are gone with the next event"""
-MARGIN = timedelta(minutes=5)
-"""by how much Proton's clock may differ from ours"""
 
 
 class BridgeAppending(Appending):
-    """`searches` and `listed` look into Sent, `departed` remembers what this process sent."""
+    """`departed` remembers what this process sent, `sent_lately` looks at what Sent shows of others."""
 
-    def __init__(
-        self,
-        pool: Callable[[], Pool],
-        searches: Searches,
-        listed: Callable[[], Awaitable[Sequence[Mailbox]]],
-        departed: Departed,
-    ) -> None:
+    def __init__(self, pool: Callable[[], Pool], departed: Departed, sent_lately: SentLately) -> None:
         super().__init__(pool)
-        self._searches, self._listed, self._departed = searches, listed, departed
+        self._departed, self._sent_lately = departed, sent_lately
 
     async def append(self, to: Mailbox, mail: Octets, flags: frozenset[str], received: datetime | None) -> Handle:
         """The date is not sent: Bridge takes that of the Date header (B-06)."""
@@ -73,7 +62,7 @@ class BridgeAppending(Appending):
         check_header(to, content.header)
         if content.header.get("X-Pm-Gluon-Id") is not None:
             raise already_there("it names a message that Bridge may have, and would move that one instead")
-        if self._departed.holds(content.key) or await self._was_sent(content.header):
+        if self._departed.holds(content.key) or await self._sent_lately.holds(content):
             raise already_there("it equals a mail sent in the last half hour, and Bridge would move that one instead")
 
     def refused(self, refusal: Rejected) -> MailError:
@@ -87,25 +76,6 @@ class BridgeAppending(Appending):
         if "message size exceeds limits" in refusal.server_text or "exceeds maximum import size" in refusal.server_text:
             return OverLimit("the message is larger than Proton stores", code="too_large", next="nothing was stored")
         return Ambiguous("Bridge refused to store the message, and that need not mean that Proton has not")
-
-    async def _was_sent(self, header: Headers) -> bool:
-        """Whether Sent shows mail of the last half hour that may be the same: its id, or its subject and its people.
-
-        Bridge compares the content too, but shows it rewritten; so this says yes too often rather than too seldom.
-        """
-        since = datetime.now(UTC) - resend.WITHIN - MARGIN
-        for box in await self._listed():
-            if box.role is not Role.SENT:
-                continue
-            page = Page(limit=100)
-            while True:
-                found = await self._searches.search([box], Received(since), page)
-                if any(_alike(row, header) for row in found.rows):
-                    return True
-                if found.continuation is None:
-                    break
-                page = Page(limit=100, continuation=found.continuation)
-        return False
 
     async def _look_at(self, handle: Handle, to: Mailbox, mail: Octets) -> None:
         """Raise `Ambiguous` when what is there now is not what was put there."""
@@ -145,17 +115,3 @@ def check_header(to: Mailbox, header: Headers) -> None:
 def already_there(why: str) -> Conflict:
     """The error for a text that would not become a message of its own."""
     return Conflict(why, code="already_there", next="nothing was stored; the message itself is where it was")
-
-
-def _alike(row: Envelope, header: Headers) -> bool:
-    own_id = next(iter(message_ids(header.get("Message-ID"))), "")
-    if own_id and row.message_id == own_id:
-        return True
-    return " ".join(row.subject.split()) == " ".join(decode_words(header.get("Subject") or b"").split()) and all(
-        _emails(shown) == sorted(one.lower() for one in admission.people(header, name))
-        for shown, name in ((row.to, "To"), (row.cc, "Cc"))
-    )
-
-
-def _emails(shown: Sequence[Address]) -> list[str]:
-    return sorted(one.email.lower() for one in shown if one.email)

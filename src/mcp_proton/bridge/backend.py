@@ -15,6 +15,7 @@ from mcp_proton.bridge.mailbox_changes import MailboxChanges
 from mcp_proton.bridge.occurrences import Occurrences
 from mcp_proton.bridge.outbox import BridgeOutbox
 from mcp_proton.bridge.reattaching import Reattaching
+from mcp_proton.bridge.sent_lately import SentLately
 from mcp_proton.bridge.sync import Look, SyncWatch
 from mcp_proton.domain.errors import Unsupported
 from mcp_proton.domain.mail import Role
@@ -88,7 +89,8 @@ class BridgeBackend(ImapBackend):
         self._proof = proof.Proving(self._pool, self._mailbox_of, known, self._flagging.set_flags)
         self._changes = MailboxChanges(self._pool, self._listed)
         departed = Departed()
-        self._appending = BridgeAppending(self._pool, self._searches, self._known, departed)
+        sent_lately = SentLately(self._searches, self._known, self.fetch)
+        self._appending = BridgeAppending(self._pool, departed, sent_lately)
         outlet = settings.get("outlet")
         if outlet is not None:
             self._outbox = BridgeOutbox(outlet, self._tracing, self._pool, self._mailbox_of, departed)
@@ -172,7 +174,7 @@ class BridgeBackend(ImapBackend):
 
     def features(self) -> Mapping[str, Standing]:
         """Standing of every word of `imap.features.WORDS`, by what was recorded of this version."""
-        return evidence.features_of(self.version, self._capabilities())
+        return self._with_sending(evidence.features_of(self.version, self._capabilities()))
 
     def _arranged(self, entries: Iterable[ListEntry]) -> list[Mailbox]:
         return roles.mailboxes(self.name, entries)

@@ -34,7 +34,7 @@ class Version:
 
 RECORDED = Version(3, 21, 1)
 _READING = ("search", "threads")
-_WRITING = ("flags", "move", "labels", "exact_removal")
+_WRITING = ("flags", "move", "labels", "exact_removal", "send", "files_sent")
 _LACKING = {
     "copy": "a copy into a folder moves the message",
     "keywords": "the next event of the message erases them",

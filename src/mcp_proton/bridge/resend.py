@@ -35,13 +35,15 @@ _NO_BASE64 = bytes(set(range(256)) - _BASE64)
 class Content:
     """A mail read through: its header, the key of its content, and what is wrong with it, in a word.
 
-    `nameless_image`: an inline image without Content-ID, for which Bridge rewrites the whole mail.
+    `nameless_image`: an inline image without Content-ID, for which Bridge rewrites the whole mail. `texts` are the texts in
+    it, each as a digest that white space does not change: what is left of a mail in the copy that Sent shows.
     """
 
     header: Headers
     key: str
     damaged: str | None
     nameless_image: bool
+    texts: frozenset[bytes]
 
 
 async def read(mail: Octets) -> Content:
@@ -63,6 +65,7 @@ class _Reader:
     def __init__(self) -> None:
         self._hash = hashlib.sha256()
         self._nameless_image = False
+        self._texts: list[_Leaf] = []
         self.leaves = LeafReader(self._leaf)
 
     def content(self) -> Content:
@@ -71,7 +74,8 @@ class _Reader:
         for piece in (_plain(header.get("Subject")), *(_people(header.get(name)) for name in _PEOPLE)):
             _add(whole, piece)
         whole.update(self._hash.digest())
-        return Content(header, whole.hexdigest(), self.leaves.damaged, self._nameless_image)
+        texts = frozenset(leaf.words.digest() for leaf in self._texts)
+        return Content(header, whole.hexdigest(), self.leaves.damaged, self._nameless_image, texts)
 
     def _leaf(self, header: Headers, kind: Parametrised) -> _Leaf:
         disposition = header.get("Content-Disposition")
@@ -83,7 +87,10 @@ class _Reader:
             _add(self._hash, f"{name}={kind.parameters[name]}".encode("utf-8", "surrogatepass"))
         _add(self._hash, _plain(disposition))
         is_text = kind.value.startswith("text/")
-        return _Leaf(self._hash, token(header.get("Content-Transfer-Encoding")) if is_text else None)
+        leaf = _Leaf(self._hash, token(header.get("Content-Transfer-Encoding")) if is_text else None)
+        if is_text:
+            self._texts.append(leaf)
+        return leaf
 
 
 class _Leaf:
@@ -91,7 +98,7 @@ class _Leaf:
 
     def __init__(self, into: hashlib._Hash, encoding: str | None) -> None:
         self._into, self._encoding = into, encoding
-        self._body = hashlib.sha256()
+        self._body, self.words = hashlib.sha256(), hashlib.sha256()
         self._rest, self._white = b"", bytearray()
         self._begun = False
 
@@ -122,6 +129,7 @@ class _Leaf:
 
     def _text(self, decoded: bytes) -> None:
         """Hash it without the white space before and behind."""
+        self.words.update(decoded.translate(None, _WHITE))
         text = decoded.replace(b"\r", b"")
         if not self._begun:
             text = text.lstrip(_WHITE)

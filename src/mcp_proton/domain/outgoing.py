@@ -163,15 +163,22 @@ class Submits(Protocol):
         """Hand one mail over, once; never tried again by itself.
 
         What the server (or the sender's rights) would surely refuse is NOT_SENT before anything is sent. Raises
-        `Unavailable` only while nothing was sent of it.
+        `Unavailable` only while nothing was sent of it. Cancelled before its last octets went: `CancelledError`, and it
+        surely did not leave; cancelled afterwards: UNKNOWN is returned.
         """
         ...
 
     async def trace(self, message_id: str, since: datetime) -> Trace:
-        """Look for a mail of ours in Sent, then in Drafts. Changes nothing."""
+        """Look for a mail of ours in Sent, then in Drafts, received since then (a day's grace). Changes nothing.
+
+        `since` is when it was handed over; what was imported may be dated by its Date header.
+        """
         ...
 
     @property
     def files_sent(self) -> bool:
-        """Whether the server puts a copy into Sent by itself, so that appending one would double it."""
+        """Whether the server puts a copy into Sent by itself, so that appending one would double it.
+
+        As of the last login: to be asked after `submit`.
+        """
         ...

@@ -78,6 +78,8 @@ class Sending:
     draft: Handle | None = None
     stray: bool = False
     bounces: tuple[Bounce, ...] = ()
+    why: str = ""
+    """What was said of it, perhaps by the server: told at once, and not remembered."""
 
     @property
     def is_open(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypedDict
 
 from mcp_proton.domain.errors import Invalid, MailError, Stale, Unsupported
-from mcp_proton.domain.ports import Health
+from mcp_proton.domain.ports import Health, Standing
 from mcp_proton.imap import effect_tables, features, health, roles, senders
 from mcp_proton.imap.appending import Appending
 from mcp_proton.imap.errors import printable
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from mcp_proton.domain.mail import Envelope, Identity, Mailbox, Role, Structure
     from mcp_proton.domain.outcome import Fate
     from mcp_proton.domain.outgoing import Octets, Submits
-    from mcp_proton.domain.ports import FlagChange, Found, Home, Page, Standing
+    from mcp_proton.domain.ports import FlagChange, Found, Home, Page
     from mcp_proton.domain.query import Query
     from mcp_proton.domain.transfer import Whole
     from mcp_proton.imap import pool as pools
@@ -108,7 +108,7 @@ class ImapBackend:
 
     def features(self) -> Mapping[str, Standing]:
         """Standing of every word of `features.WORDS`, by what the server advertised at the last login."""
-        return features.of_standard(self._capabilities())
+        return self._with_sending(features.of_standard(self._capabilities()))
 
     def consequences(self) -> EffectTable:
         """The effect table of a standard IMAP server."""
@@ -224,6 +224,12 @@ class ImapBackend:
         """By SMTP, where the owner configured it."""
         return self._outbox
 
+    async def check_sending(self) -> None:
+        """Log in as for sending, and send nothing. Raises `Unsupported` without an SMTP server, or an `Unavailable`."""
+        if self._outbox is None:
+            raise Unsupported("this account does not send")
+        await self._outbox.check_login()
+
     async def aclose(self) -> None:
         """Stop what runs behind, close every connection."""
         await self._indexes.aclose()
@@ -231,6 +237,11 @@ class ImapBackend:
             await self._made.aclose()
 
     # --- what a kind of server changes ------------------------------------------------------------------------------
+
+    def _with_sending(self, standing: Mapping[str, Standing]) -> Mapping[str, Standing]:
+        """The same, for an account that may be without an SMTP server."""
+        without = dict.fromkeys(("send", "files_sent"), Standing.UNAVAILABLE)
+        return standing if self._outbox is not None else {**standing, **without}
 
     def _arranged(self, entries: Iterable[ListEntry]) -> list[Mailbox]:
         return roles.mailboxes(self.name, entries)

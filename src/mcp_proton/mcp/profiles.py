@@ -39,6 +39,9 @@ CORE = (
     "messages_trash",
     "labels_apply",
     "labels_remove",
+    "mail_send",
+    "mail_reply",
+    "mail_forward",
     "operations_undo",
 )
 """What most of a day's mail needs: at most 25 tools."""

@@ -61,8 +61,8 @@ class LeafReader:
     def feed(self, chunk: bytes) -> None:
         """Take the next octets."""
         if self._header is None and not self._open:
-            self._write(self._rest + chunk)
-            self._rest = b""
+            self._write(self._held + self._rest + chunk)
+            self._held = self._rest = b""
             return
         *lines, self._rest = (self._rest + chunk).split(b"\n")
         for line in lines:
@@ -75,7 +75,7 @@ class LeafReader:
             self._rest = b""
         if self._header is not None:
             self._end_header()
-        self._end_leaf(b"")
+        self._end_leaf()
         if any(not one.within for one in self._open):
             self._fault("unclosed")
 
@@ -105,7 +105,7 @@ class LeafReader:
             del self._open[depth + 1 :]
             if self._header is not None:
                 self._end_header()
-            self._end_leaf(b"")
+            self._end_leaf()
             self._outer = None
             if word == boundary:
                 self._header = bytearray()
@@ -148,12 +148,12 @@ class LeafReader:
         if self._sink is not None:
             self._sink.write(piece)
 
-    def _end_leaf(self, held: bytes) -> None:
+    def _end_leaf(self) -> None:
         if self._sink is not None:
             if not self._open and self._held:
                 self._sink.write(self._held)
             self._sink.end()
-        self._sink, self._held = None, held
+        self._sink, self._held = None, b""
 
     def _fault(self, what: str) -> None:
         self.damaged = self.damaged or what

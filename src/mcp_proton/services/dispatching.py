@@ -18,7 +18,7 @@ import anyio
 from mcp_proton.domain.context import Outgoing
 from mcp_proton.domain.errors import MailError, OverLimit, Unsupported
 from mcp_proton.domain.outcome import Record
-from mcp_proton.domain.outgoing import Delivery, Letter, Submission, Submits
+from mcp_proton.domain.outgoing import Delivery, Submission, Submits
 from mcp_proton.domain.ports import MailBackend
 from mcp_proton.domain.sendings import Sending, Stage
 
@@ -51,7 +51,7 @@ class Dispatch:
         most = (await submits.capacity()).submit
         if most is not None and mail.octets.size > most:
             raise OverLimit(f"this mail is too large: the limit is {most} octets, as sent", code="too_large")
-        said = content_of(mail.letter)
+        said = repeats.content_of(mail.letter)
         async with call.world.leases.hold(f"{mail.account} sending") as lease:
             repetition = await submits.repetition(mail.letter.recipients, mail.octets)
             await repeats.check(call, mail, said, repetition)
@@ -104,6 +104,7 @@ class Dispatch:
             code=said.code,
             answers=said.recipients,
             stray=said.stray,
+            why=said.why or "",
         )
 
     async def _write(self, sending: Sending) -> None:
@@ -129,16 +130,3 @@ def power(backend: MailBackend) -> Submits:
 def receipt_of(wire: str, sender: str, recipients: tuple[str, ...]) -> str:
     """Return the digest over a message's octets (`wire`, their SHA-256) and its envelope, Bcc included (A-40)."""
     return hashlib.sha256(json.dumps([wire, sender, *recipients], separators=(",", ":")).encode()).hexdigest()
-
-
-def content_of(letter: Letter) -> str:
-    """Return what two letters have in common that say the same to the same people, whatever their Message-IDs and dates."""
-    said = [
-        sorted(letter.recipients),
-        letter.subject,
-        letter.text,
-        letter.html,
-        [one.sha256 for one in letter.enclosures],
-        letter.calendar,
-    ]
-    return hashlib.sha256(json.dumps(said).encode()).hexdigest()

@@ -27,8 +27,6 @@ from .world import World
 _log = logging.getLogger(__name__)
 _PAUSES = (1.0, 1.0, 2.0, 8.0, 20.0, 40.0)
 """In multiples of `sent_after`: how long to wait before the next look; the last one again and again."""
-_BEFORE = timedelta(minutes=5)
-"""How much earlier than we the server's clock may be."""
 
 
 class Following:
@@ -69,6 +67,27 @@ class Following:
         await self._settle(looked)
         return looked
 
+    async def after(self, operation_id: str) -> None:
+        """Go on looking where a mail that just left is not accounted for yet."""
+        try:
+            sending = await self._world.sendings.find(operation_id)
+        except MailError as error:
+            _log.warning("what is known of a mail cannot be read: %s", error.message)
+            return
+        if sending is not None and sending.is_open:
+            self.later(operation_id)
+
+    async def left_as(self, operation_id: str) -> Status | None:
+        """Say how an operation that sends stands when it was cut short; None where the store does not tell.
+
+        What was never written down as about to leave has not left.
+        """
+        try:
+            sending = await self._world.sendings.find(operation_id)
+        except MailError:
+            return None
+        return Status.FAILED if sending is None else status_of(sending)
+
     async def aclose(self) -> None:
         """Stop waiting; the next process looks."""
         tasks = list(self._waiting.values())
@@ -98,7 +117,7 @@ class Following:
         if submits is None:
             return sending
         if sending.is_open:
-            trace = await submits.trace(sending.message_id, sending.begun - _BEFORE)
+            trace = await submits.trace(sending.message_id, sending.ended or sending.begun)
             sending = self._judged(sending, trace, files=submits.files_sent)
             sending = await self._without_strays(sending, trace)
         return await self._bounced(sending)

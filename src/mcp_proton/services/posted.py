@@ -56,7 +56,8 @@ class Posted(Result):
     """How it left.
 
     `sent` is the copy in Sent, where it is there already; `filed`: why there is none. `repeat`: no sign was found that the
-    server takes it for a repeat. `receipt` is a digest over its octets and envelope, to be checked later.
+    server takes it for a repeat. `receipt` is a digest over its octets and envelope, to be checked later. `said`: why it
+    was not taken, perhaps in the server's words.
     """
 
     delivery: str
@@ -68,7 +69,7 @@ class Posted(Result):
     repeat: str | None = None
     receipt: str | None = None
     draft: str | None = None
-    server: Stranger = ""
+    said: Stranger = ""
     state: str | None = None
     reason: str | None = None
 
@@ -137,6 +138,7 @@ def posted(sending: Sending, *, filed: str | None = None, draft: str | None = No
         repeat="no_sign_of_a_repeat" if left and sending.key is not None else None,
         receipt=sending.receipt if left else None,
         draft=draft,
+        said=sending.why,
         state=None if state is Status.SUCCEEDED else state.value,
         reason=code_of(sending),
     )

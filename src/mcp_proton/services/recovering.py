@@ -20,6 +20,7 @@ from .registry import primitive
 from .world import World
 
 if TYPE_CHECKING:
+    from .following import Following
     from .performing import Performing
     from .proving import Proving
     from .service import MailService
@@ -31,11 +32,14 @@ CODE = "interrupted"
 class Recovery:
     """Takes over what is executing in a process that is gone."""
 
-    def __init__(self, world: World, door: MailService, performing: Performing, proving: Proving) -> None:
+    def __init__(
+        self, world: World, door: MailService, performing: Performing, proving: Proving, following: Following
+    ) -> None:
         self._world = world
         self._door = door
         self._performing = performing
         self._proving = proving
+        self._following = following
 
     async def all(self) -> None:
         """Settle everything that is nobody's any more; go on with what was in the background."""
@@ -46,7 +50,8 @@ class Recovery:
         """Look at one record, and return it as it is then."""
         if record.status is not Status.EXECUTING:
             await self._proving.one(record)
-        elif record.id not in self._performing.running:
+            await self._following.one(record.id)
+        elif record.id not in self._performing.running and record.id not in self._performing.doing:
             for adopted in await self._world.journal.adopt(record.id):
                 await self._one(adopted)
         return await self._world.journal.read(record.id, owner())
@@ -54,8 +59,11 @@ class Recovery:
     async def _one(self, record: Record) -> None:
         operation = primitive(self._world.catalog.by_name[record.operation])
         if not operation.chunked:
-            unknown = Status.DELIVERY_UNKNOWN if Effect.SEND in operation.effects else Status.PARTIALLY_SUCCEEDED
-            await self._world.journal.advance(record.id, Status.EXECUTING, unknown, code=CODE)
+            after = Status.PARTIALLY_SUCCEEDED
+            if Effect.SEND in operation.effects:
+                after = await self._following.left_as(record.id) or Status.DELIVERY_UNKNOWN
+            await self._world.journal.advance(record.id, Status.EXECUTING, after, code=CODE)
+            await self._following.one(record.id)
             return
         body = await self._world.journal.body(record.id)
         request = operation.request.model_validate_json(body)

@@ -6,10 +6,12 @@ whose copy in Sent is gone cannot be seen.
 
 from __future__ import annotations
 
+import hashlib
+import json
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from mcp_proton.domain.context import Outgoing
+from mcp_proton.domain.context import Context, Outgoing
 from mcp_proton.domain.errors import Conflict, MailError
 from mcp_proton.domain.mail import Envelope, Role
 from mcp_proton.domain.outgoing import Letter, Repetition
@@ -27,7 +29,19 @@ if TYPE_CHECKING:
 
 REMEMBERED = timedelta(days=1)
 """How long a mail whose end is not known stands in the way of one that says the same."""
+DROPPED = timedelta(minutes=30)
+"""How long a server that drops repeats does so (B-04); it is asked itself before a mail leaves."""
 _LOOKED_AT = 50
+
+
+async def foresee(account: str, letter: Letter, ctx: Context) -> None:
+    """Raise what `check` would raise for mail of our own, before the owner is asked about it."""
+    now = ctx.clock.now()
+    for one in await ctx.sendings.alike(account, now - REMEMBERED, content=content_of(letter)):
+        if one.stage in (Stage.BEGUN, Stage.UNKNOWN):
+            raise _unknown(one)
+        if one.key is not None and one.stage is not Stage.NOT_SENT and one.begun > now - DROPPED:
+            raise _suppressed(one.begun + DROPPED, f"operation {one.operation}")
 
 
 async def check(call: Call, mail: Outgoing, said: str, repetition: Repetition | None) -> None:
@@ -47,6 +61,19 @@ async def check(call: Call, mail: Outgoing, said: str, repetition: Repetition | 
     if other is not None:
         when = other.received or other.date or now
         raise _suppressed(when + repetition.within, f"message {other.handle} in Sent")
+
+
+def content_of(letter: Letter) -> str:
+    """Return what two letters have in common that say the same to the same people, whatever their Message-IDs and dates."""
+    said = [
+        sorted(letter.recipients),
+        letter.subject,
+        letter.text,
+        letter.html,
+        [one.sha256 for one in letter.enclosures],
+        letter.calendar,
+    ]
+    return hashlib.sha256(json.dumps(said).encode()).hexdigest()
 
 
 async def _in_sent(call: Call, mail: Outgoing, since: datetime) -> Envelope | None:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from mcp_proton.domain.plan import Doubt, Doubtful, ReviewLine
 from mcp_proton.mime import html as mime_html
 from mcp_proton.mime import targets
+from mcp_proton.mime.characters import visible
 from mcp_proton.mime.notices import Notice
 
 from .answers import instant
@@ -101,6 +102,10 @@ def _source(artifact: str | None, message: str | None) -> str:
 def _texts(request: Written) -> list[ReviewLine]:
     """The exact text, and what a person reads of the HTML where that is another."""
     found = [ReviewLine("text", request.text, untrusted=True)]
+    if visible(f"{request.subject}\n{request.text}").notices:
+        found.append(
+            ReviewLine("invisible characters", "subject or text holds some that can carry or turn text", risk=True)
+        )
     if request.html is None:
         return found
     read = mime_html.to_text(request.html)

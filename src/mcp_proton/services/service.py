@@ -30,6 +30,7 @@ from .approving import Approving
 from .asked import outline
 from .call import Call, Progress
 from .fields import own
+from .following import Following
 from .offering import Offered, offered
 from .performing import Performing
 from .planning import digest, readying, summary
@@ -50,8 +51,9 @@ class MailService:
         self.world = world
         self.approving = Approving(world)
         self._proving = Proving(world, self)
-        self._performing = Performing(world, self._proving)
-        self._recovery = Recovery(world, self, self._performing, self._proving)
+        self._following = Following(world)
+        self._performing = Performing(world, self._proving, self._following)
+        self._recovery = Recovery(world, self, self._performing, self._proving, self._following)
         self._recovering: asyncio.Task[None] | None = None
 
     @property
@@ -70,14 +72,15 @@ class MailService:
             self._recovering.cancel()
             await asyncio.gather(self._recovering, return_exceptions=True)
         await self._proving.aclose()
+        await self._following.aclose()
         await self._performing.aclose()
 
     async def _recover(self) -> None:
-        try:
-            await self._recovery.all()
-            await self._proving.all()
-        except MailError as error:
-            _log.warning("what was left in the middle could not be settled yet: %s", error.message)
+        for settle in (self._recovery.all, self._proving.all, self._following.all):
+            try:
+                await settle()
+            except MailError as error:
+                _log.warning("what was left in the middle could not be settled yet: %s", error.message)
 
     async def submit(self, caller: Caller, request: Request, progress: Progress | None = None) -> Outcome[Result]:
         """Do, ask or refuse. Never raises one of our errors: they are ordinary outcomes, with what to do next."""

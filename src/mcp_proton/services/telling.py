@@ -31,7 +31,7 @@ _STANDING: dict[Status, tuple[str, str | None, str, str | None]] = {
         "unsure",
         "delivery_unknown",
         "it may have been sent; nobody knows yet",
-        "do not send it again; operations_reconcile looks what became of it",
+        "do not send it again; operations_status looks what became of it",
     ),
 }
 
@@ -61,7 +61,7 @@ _ENDS: dict[Status, tuple[str, str | None]] = {
     Status.PARTIALLY_SUCCEEDED: ("partly_done", None),
     Status.FAILED: ("not_done", None),
     Status.CANCELLED: ("cancelled", None),
-    Status.DELIVERY_UNKNOWN: ("unsure", "do not send it again; operations_reconcile looks what became of it"),
+    Status.DELIVERY_UNKNOWN: ("unsure", "do not send it again; operations_status looks what became of it"),
 }
 
 

@@ -43,7 +43,7 @@ class Attach(BaseModel):
     model_config = _CLOSED
 
     artifact: ArtifactId | None = None
-    message: OneHandle | None = None
+    message: Annotated[OneHandle | None, Mark.HANDLE] = None
     index: Index | None = None
     path: Annotated[Path | None, Mark.PATH] = None
     name: FileName | None = None
@@ -116,13 +116,13 @@ class Thread(BaseModel):
 
     model_config = _CLOSED
 
-    source: OneHandle | None = None
+    source: Annotated[OneHandle | None, Mark.HANDLE] = None
     in_reply_to: Annotated[str, Field(max_length=1_100)] | None = None
     references: MessageIds = ()
     passed_on: bool = False
     calendar: Annotated[str, Field(max_length=MOST_TEXT)] | None = None
     quoted: Annotated[str, Field(max_length=MOST_TEXT)] = ""
-    draft: OneHandle | None = None
+    draft: Annotated[OneHandle | None, Mark.HANDLE] = None
 
 
 class Written(Request):

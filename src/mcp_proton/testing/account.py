@@ -88,7 +88,7 @@ class MemoryAccount:
 
     def features(self) -> Mapping[str, Standing]:
         """All there is."""
-        return dict.fromkeys(("search", "flags", "move", "copy", "labels", "exact_removal"), Standing.AVAILABLE)
+        return dict.fromkeys(("search", "flags", "move", "copy", "labels", "exact_removal", "send"), Standing.AVAILABLE)
 
     def consequences(self) -> EffectTable:
         """Filing organises, whatever the roles; deleting deletes."""

@@ -10,10 +10,11 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from mcp_proton.domain.errors import Ambiguous, OverLimit, Unavailable
+from mcp_proton.domain.errors import Ambiguous, Invalid, OverLimit, Unavailable
 from mcp_proton.domain.handles import Handle
 from mcp_proton.domain.mail import Identity, Role
 from mcp_proton.domain.outgoing import Accepted, Capacity, Delivery, Octets, Repetition, Submission, Trace
+from mcp_proton.imap import mail_paths
 from mcp_proton.testing.boxes import envelope_of, handle_of, identity_of
 
 if TYPE_CHECKING:
@@ -113,6 +114,11 @@ class MemoryOutgoing:
         self._account.calls.append("submit")
         if self.fault is OutgoingFault.UNAVAILABLE:
             raise Unavailable("the mail server cannot be reached")
+        try:
+            for address in (sender, *recipients):
+                mail_paths.check(address)
+        except Invalid as error:
+            return Submission(Delivery.NOT_SENT, code=error.code, why=error.message)
         if self.limits.submit is not None and mail.size > self.limits.submit:
             return Submission(Delivery.NOT_SENT, code="too_large", why=f"the limit is {self.limits.submit} octets")
         if sender.lower() not in {one.email.lower() for one in self.identities}:
