@@ -257,6 +257,7 @@ async def _opened(found: Settings, vault: SecretProvider) -> AsyncIterator[Runni
     from mcp_proton.storage.channels import SqlChannels
     from mcp_proton.storage.database import Database
     from mcp_proton.storage.dates import FileDateIndexes
+    from mcp_proton.storage.draft_notes import SqlDraftNotes
     from mcp_proton.storage.files import private_folder
     from mcp_proton.storage.journal import SqlJournal
     from mcp_proton.storage.leases import SqlLeases
@@ -300,6 +301,7 @@ async def _opened(found: Settings, vault: SecretProvider) -> AsyncIterator[Runni
         ),
         leases=SqlLeases(database, clock, runner),
         sendings=SqlSendings(database),
+        draft_notes=SqlDraftNotes(database, clock),
         channels=SqlChannels(database, clock),
         files=FileMailFiles(exports=lambda: opened_for(Effect.EXPORT), imports=lambda: opened_for(Effect.IMPORT)),
         alarm=SqlSwitches(database, _switches(found), clock).freeze,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 
 from .caller import Caller
 from .consequences import EffectTable
+from .draft_notes import DraftNotes
 from .effects import Effect
 from .handles import Handle
 from .lease import Lease
@@ -95,6 +96,11 @@ class Context(Protocol):
         ...
 
     @property
+    def draft_notes(self) -> DraftNotes:
+        """What servers do not keep of drafts."""
+        ...
+
+    @property
     def spool(self) -> Path | None:
         """Where mail is put together on its way out."""
         ...
@@ -152,12 +158,21 @@ class Context(Protocol):
         """Return how items of this operation ended before it was interrupted; none where nothing interrupted it."""
         ...
 
-    async def batch(self, handles: Sequence[Handle], act: Act, what: str, *, provable: bool = False) -> Tally:
+    async def batch(
+        self,
+        handles: Sequence[Handle],
+        act: Act,
+        what: str,
+        *,
+        provable: bool = False,
+        known: Mapping[Handle, str] | None = None,
+    ) -> Tally:
         """Act on many messages, a chunk at a time: intent, act, fate. The only way to change messages.
 
         Stops between chunks when asked to, when the rules say no by now, and when the account cannot be reached;
         what was not begun is SKIPPED. `provable`: identities are noted with the intent, so that a chunk whose
-        answer is lost can be settled by looking. A repeated handle is acted upon once.
+        answer is lost can be settled by looking; `known` gives those that the backend does not know. A repeated handle is
+        acted upon once.
         """
         ...
 

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict
 
 from .caller import Audience
 from .effects import READING, Effect
+from .handles import Handle
 from .outcome import Fate, Status
 from .plan import Doubtful, Impact, ReviewLine
 
@@ -60,6 +61,8 @@ Pin = Callable[[Any, "Context"], Awaitable[Request]]
 PlanFiner = Callable[[Any, "Context"], Awaitable[Finer]]
 Undo = Callable[[Any, Sequence[Fate]], Sequence[Request]]
 """Returns the requests that take it back, from the request and how its items ended; none where nothing can be."""
+Items = Callable[[Any], Sequence[Handle]]
+"""Returns what an operation acts upon, one fate each; by default it is every message that the request names."""
 Look = Callable[[Any, Sequence[Fate], float, "Context"], Awaitable[Sequence[Fate]]]
 """Looks what became of items, so many seconds ago at least, and returns their fates as they are known now."""
 
@@ -74,7 +77,8 @@ class Operation:
     own, so any known caller may use it on its own records. `chunked`: it acts through `Context.batch` only, so it may go on
     in the background and be gone on with by another process; `look` settles items whose end is not known. `repeatable`:
     asked for twice it does no more than once, since it finds what is done already; one that was interrupted is gone on
-    with from its start.
+    with from its start. `outlined` are the fields of a request that may be remembered with the record, where others hold
+    content; None: all but the messages.
     """
 
     request: type[Request]
@@ -89,6 +93,8 @@ class Operation:
     plan: PlanFiner | None = None
     undo: Undo | None = None
     look: Look | None = None
+    items: Items | None = None
+    outlined: frozenset[str] | None = None
     chunked: bool = False
     needs: frozenset[str] = frozenset()
     audience: Audience = Audience.AGENT

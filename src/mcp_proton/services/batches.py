@@ -47,11 +47,14 @@ class PutOffError(Exception):
 class Batch:
     """The messages of one record. One that was begun before is gone on with, not begun anew."""
 
-    def __init__(self, call: Call, record: Record, act: Act, *, provable: bool) -> None:
+    def __init__(
+        self, call: Call, record: Record, act: Act, *, provable: bool, known: Mapping[Handle, str] | None = None
+    ) -> None:
         self._call = call
         self._record = record
         self._act = act
         self._provable = provable
+        self._known = known or {}
         self._begun = record.begun
         self._changes = bool(record.effects & CHANGING)
         self._unwritten: Sequence[Fate] = ()
@@ -111,7 +114,7 @@ class Batch:
     async def _locked(self, chunk: Sequence[Handle], tally: Tally, lease: Lease | None) -> MailError | None:
         backend = self._call.backend(chunk[0].account)
         box = await self._call.mailbox_of(chunk[0])
-        known = await backend.identify(chunk) if self._provable else {}
+        known = await backend.identify(chunk) if self._provable else self._known
         unknown = [Fate(one, Ending.UNCERTAIN, _UNKNOWN, _WHY_UNKNOWN, identity=known.get(one)) for one in chunk]
         intents = [fate for fate in unknown if fate.identity is not None]
         upto = self._begun + len(chunk)

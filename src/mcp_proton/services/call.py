@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 from mcp_proton.domain.caller import Caller
 from mcp_proton.domain.consequences import EffectTable
 from mcp_proton.domain.context import Act, Outgoing, Right, Snapshot
+from mcp_proton.domain.draft_notes import DraftNotes
 from mcp_proton.domain.effects import Effect
 from mcp_proton.domain.errors import Defect, Invalid, NotFound, OutOfBounds, Stale
 from mcp_proton.domain.handles import Handle
@@ -80,6 +81,11 @@ class Call:
     def sendings(self) -> Sendings:
         """What is remembered of mail that was about to leave."""
         return self.world.sendings
+
+    @property
+    def draft_notes(self) -> DraftNotes:
+        """What servers do not keep of drafts."""
+        return self.world.draft_notes
 
     @property
     def spool(self) -> Path | None:
@@ -175,11 +181,19 @@ class Call:
         """How items ended in a process that is gone."""
         return () if self.record is None else await self.world.journal.fates(self.record.id)
 
-    async def batch(self, handles: Sequence[Handle], act: Act, what: str, *, provable: bool = False) -> Tally:
+    async def batch(
+        self,
+        handles: Sequence[Handle],
+        act: Act,
+        what: str,
+        *,
+        provable: bool = False,
+        known: Mapping[Handle, str] | None = None,
+    ) -> Tally:
         """Act on many messages, a chunk at a time."""
         if self.record is None:
             raise Defect("an operation changes messages without a record")
-        self.tally = await Batch(self, self.record, act, provable=provable).run(handles, what)
+        self.tally = await Batch(self, self.record, act, provable=provable, known=known).run(handles, what)
         return self.tally
 
     def writing(self, account: str) -> AbstractAsyncContextManager[Lease]:

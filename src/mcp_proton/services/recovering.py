@@ -12,7 +12,7 @@ from mcp_proton.domain.errors import MailError
 from mcp_proton.domain.operation import Operation, Request
 from mcp_proton.domain.outcome import Ending, Fate, Record, Status
 
-from .asked import caller_of, targets
+from .asked import caller_of, items
 from .batches import in_order
 from .call import Call
 from .planning import plan
@@ -80,7 +80,7 @@ class Recovery:
         """Find out how those ended that were begun. Until then, and where the server cannot be asked, they are uncertain."""
         journal = self._world.journal
         fates = {fate.handle: fate for fate in await journal.fates(record.id)}
-        begun = in_order(targets(request))[: record.begun]
+        begun = in_order(items(operation, request))[: record.begun]
         open_ends = [
             fates.get(one) or Fate(one, Ending.UNCERTAIN, "outcome_unknown", "it was interrupted in the middle")
             for one in begun

@@ -149,7 +149,8 @@ async def put(request: ImportsCreate, ctx: Context) -> Imported:
             left = items[len(fates) :]
             return [*fates, *(Fate(one, Ending.FAILED, "not_attempted", "the one before it failed") for one in left)]
 
-        tally = await ctx.batch(list(entries), act, "importing")
+        known = {item: entry.identity for item, entry in entries.items() if entry.identity}
+        tally = await ctx.batch(list(entries), act, "importing", known=known)
         row = await foreseeing.mailbox("append", box, ctx)
         return _told(tally, entries, source, row.result)
 
