@@ -62,7 +62,7 @@ async def everything(world: World, role: Role) -> list[Any]:
 
 
 async def test_what_was_exported_comes_back_once(changing: World, tmp_path: Path) -> None:
-    """P-63: read and starred stay, the date is that of the Date header at least, and a second import changes nothing."""
+    """P-63, B-06: read and starred stay, the date is that of the Date header at least, and a second import changes nothing."""
     big = with_attachment(bytes(range(256)) * 2_000, name="big.bin")
     mails = [
         Mail(letter("plain", number=1), DAY + timedelta(minutes=1), frozenset({"seen"})),

@@ -8,7 +8,8 @@ Interrupted anywhere, at least one whole draft is there, and the journal says wh
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
 
 from mcp_proton.domain.context import Context
 from mcp_proton.domain.errors import MailError, NotFound
@@ -23,6 +24,7 @@ from . import letters, redrafting
 from .redrafting import Stored
 from .written import Thread, Written
 
+_LONG_AGO = timedelta(days=30)
 SETTLED = 90.0
 """Seconds after which a server shows what it was told to store, if it ever will (Bridge: two of its polls)."""
 _FLAGS = frozenset({Flag.DRAFT.value, Flag.SEEN.value})
@@ -57,7 +59,7 @@ class _Putting:
         if flaw is not None:
             return [Fate(item, Ending.FAILED, "incomplete", f"{flaw}; the draft before it is as it was", now=now)]
         if self.old is None:
-            return [Fate.done(item, now, proof=Proof.SEEN, identity=message_id(self.request))]
+            return [Fate.done(item, now, proof=Proof.COPYUID, identity=message_id(self.request))]
         return [await self._removed(item, now, backend)]
 
     async def _seen(self, now: Handle) -> str | None:
@@ -93,7 +95,7 @@ class _Putting:
             return Fate(item, Ending.FAILED, "old_kept", why, now=now, identity=identity)
         if self.old.letter.message_id:
             await self.ctx.draft_notes.forget(item.account, self.old.letter.message_id)
-        return Fate.done(item, now, proof=Proof.SEEN, identity=identity)
+        return Fate.done(item, now, proof=Proof.COPYUID, identity=identity)
 
 
 async def put(
@@ -106,12 +108,18 @@ async def put(
 
 
 async def looked(fate: Fate, box: Mailbox, old: Handle | None, age: float, ctx: Context) -> Fate:
-    """Look what became of a version whose end is not known. Changes nothing."""
+    """Look what became of a version: of one whose end is not known, and of one that is there, whether it is alone.
+
+    A server may have made two of one (Bridge repeats a call of its own after a broken connection). Both bear the Message-ID
+    that was made for this version and no other; the one that was seen whole stays, the stray is removed.
+    """
     if fate.identity is None:
         return fate
     backend = ctx.backend(box.account)
-    rows = (await backend.search([box], MessageId(fate.identity), Page(limit=5))).rows
-    new = rows[0].handle if rows else None
+    found = await _found(fate.identity, box, backend, ctx)
+    if fate.ending is Ending.DONE:
+        return await _alone(fate, [one for one in found if one != fate.now] if fate.now in found else [], backend)
+    new = found[0] if found else None
     there = old is not None and bool(await backend.envelopes([old]))
     if new is None:
         if age < SETTLED:
@@ -122,6 +130,23 @@ async def looked(fate: Fate, box: Mailbox, old: Handle | None, age: float, ctx: 
         why = "the new version may be incomplete, and the old one is there too; compare them and discard one"
         return Fate(fate.handle, Ending.FAILED, "old_kept", why, now=new, identity=fate.identity)
     return Fate.done(fate.handle, new, proof=Proof.SEEN, identity=fate.identity)
+
+
+async def _found(identity: str, box: Mailbox, backend: MailBackend, ctx: Context) -> Sequence[Handle]:
+    """Return the drafts of a Message-ID, and none that are also sent mail by now."""
+    if backend.submits is not None:
+        return (await backend.submits.trace(identity, ctx.clock.now() - _LONG_AGO)).drafts
+    return [one.handle for one in (await backend.search([box], MessageId(identity), Page(limit=5))).rows]
+
+
+async def _alone(fate: Fate, strays: Sequence[Handle], backend: MailBackend) -> Fate:
+    seen = replace(fate, proof=Proof.SEEN)
+    if not strays:
+        return seen
+    gone = await backend.destroy(strays)
+    if all(one.ending is Ending.DONE for one in gone):
+        return replace(seen, code="stray_removed", why="the server had made it twice; the other one was removed")
+    return replace(seen, code="stray_left", why=f"the server made it twice; the other one is {strays[0]}")
 
 
 async def dropped(request: Written, stored: Stored, ctx: Context) -> list[str]:
