@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.contract import outside, worlds
+from tests.servers import postfix
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -69,18 +70,19 @@ async def changing(request: pytest.FixtureRequest) -> AsyncIterator[World]:
     ]
 )
 async def sending(request: pytest.FixtureRequest) -> AsyncIterator[Outside]:
-    """An account that sends: Dovecot's through Postfix, which delivers into another account of it; Cyrus's into a sink."""
+    """An account that sends: Dovecot's through Postfix, which delivers into another account of it (where
+    we may start one); Cyrus's into a sink."""
     match request.param:
         case "memory":
             opened = outside.memory()
         case "simulator":
             opened = outside.bridge()
-        case "dovecot":
+        case "dovecot" if postfix.can_run():
             other = request.getfixturevalue("dovecot_server").account()
             opened = outside.through_postfix(
                 request.getfixturevalue("dovecot"), other, request.getfixturevalue("postfix")
             )
-        case _:
-            opened = outside.into_a_sink(request.getfixturevalue("cyrus"))
+        case name:
+            opened = outside.into_a_sink(request.getfixturevalue(name))
     async with opened as made:
         yield made

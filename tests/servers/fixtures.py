@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
@@ -53,9 +52,7 @@ def cyrus_server() -> Iterator[Cyrus]:
 
 @pytest.fixture(scope="session")
 def postfix(dovecot_server: Dovecot) -> Iterator[Postfix]:
-    """It hands mail to `dovecot`'s accounts, and refuses everybody else."""
-    if os.geteuid() != 0:
-        pytest.skip("Postfix can be started by root only")
+    """It hands mail to `dovecot`'s accounts, and refuses everybody else. For root only (`postfix.can_run`)."""
     with running(lambda folder: Postfix(folder, dovecot_server)) as server:
         yield server
 

@@ -6,6 +6,7 @@ Postfix drops to its own user by itself.
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -75,6 +76,11 @@ anvil unix - - n - 1 anvil
 scache unix - - n - 1 scache
 postlog unix-dgram n - n - 1 postlogd
 """
+
+
+def can_run() -> bool:
+    """Whether this user may start it."""
+    return os.geteuid() == 0
 
 
 class Postfix:

@@ -8,7 +8,7 @@ import pytest
 
 from mcp_proton.domain.mail import Identity
 
-from .conftest import House
+from .conftest import House, letter
 from .test_sending import left, open_house
 
 __all__ = ["open_house"]
@@ -198,3 +198,79 @@ async def test_an_answer_waits_shows_what_is_new_in_it_and_is_void_when_its_mess
     house.personal.rebuild("INBOX")
     told = await house.ask("operations_resume", operation_id=waiting["operation_id"])
     assert (told["status"], len(left(house))) == ("ok", 1)  # everything of it was fixed before
+
+
+async def test_mail_of_others_that_was_put_into_sent_makes_nobody_known(open_house: House) -> None:
+    """N-7: only what the owner wrote says whom the owner wrote to."""
+    open_house.receive("Planted", to="evil@attacker.example", mailbox="Sent", message_id="<planted@example.net>")
+    told = await open_house.ask("mail_send", to=["evil@attacker.example"], subject="x", text="y")
+    assert told["status"] == "approval_pending"
+
+
+async def test_a_forward_of_html_keeps_it_made_safe(open_house: House) -> None:
+    """P-95."""
+    raw = letter("Offer", "<p>Now <b>cheap</b></p><script>x()</script><img src='https://track.example/p'>").replace(
+        b"text/plain", b"text/html"
+    )
+    message = str(open_house.personal.add("INBOX", raw))
+    mail = await one(open_house, "mail_forward", message=message, to=["anna@example.org"], text="Look < here")
+    page = mail.get_body(("html",)).get_content()
+    assert "<b>cheap</b>" in page
+    assert "Look &lt; here" in page
+    assert "script" not in page
+    assert "track.example" not in page
+
+
+async def test_a_reply_in_html_alone_says_the_same_in_plain_text(open_house: House) -> None:
+    message = str(open_house.receive("Lunch", "At noon?", to=ME))
+    mail = await one(open_house, "mail_reply", message=message, text="", html="<p>Gladly</p>")
+    assert mail.get_body(("plain",)).get_content().startswith("Gladly")
+    assert "Gladly" in mail.get_body(("html",)).get_content()
+
+
+@pytest.mark.parametrize("way", ["mail_reply", "mail_reply_all", "mail_forward"])
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        {"subject": "x" * 50_000},
+        {"sender": "Jean\u00a0Dupont <anna@example.org>"},
+        {"sender": '"a, b <c>; \\"d\\"" <anna@example.org>'},
+        {"sender": "=?utf-8?q?a=0Ab=00c?= <anna@example.org>"},
+        {"sender": "<anna@example.org>, <second@example.org>"},
+        {"sender": "nobody"},
+        {"sender": "<anna@example.org\x00>"},
+        {"text": "y" * 3_000_000},
+        {"more": "References: " + " ".join(f"<{n}@example.org>" for n in range(5_000)) + "\n"},
+        {"more": "Cc: " + ", ".join(f"p{n}@example.org" for n in range(500)) + "\n"},
+        {"message_id": "<a b\x01@x>"},
+        {"more": "Reply-To: undisclosed-recipients:;\n"},
+    ],
+    ids=[
+        "subject",
+        "nbsp",
+        "quoted name",
+        "controls",
+        "two",
+        "no address",
+        "nul",
+        "long",
+        "references",
+        "crowd",
+        "id",
+        "group",
+    ],
+)
+async def test_whatever_is_answered_the_answer_is_ordinary(
+    open_house: House, way: str, hostile: dict[str, str]
+) -> None:
+    """A hostile original makes an answer that can be sent, or a refusal that says why; never a fault."""
+    open_house.rules(preset="autonomous", boundaries={"recipients": ["@example.org"]})
+    message = str(open_house.receive(**{"to": ME} | hostile))
+    arguments = {"to": ["anna@example.org"]} if way == "mail_forward" else {}
+    told = await open_house.ask(way, message=message, text="Hello.", **arguments)
+    assert told["status"] in {"ok", "refused"}, told
+    assert told.get("code") != "internal"
+    if told["status"] == "ok":
+        (mail,) = left(open_house)
+        assert mail["From"] == "Personal <personal@example.org>"
+        assert max(map(len, open_house.personal.outgoing.sent[0].raw.split(b"\r\n"))) <= 998

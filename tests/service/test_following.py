@@ -9,10 +9,14 @@ import pytest
 from mcp_proton.domain.caller import owner
 from mcp_proton.domain.outcome import Status
 from mcp_proton.domain.outgoing import Submission
+from mcp_proton.domain.plan import Plan
+from mcp_proton.domain.ports import Opening
 from mcp_proton.domain.sendings import Stage
+from mcp_proton.services.call import Call
+from mcp_proton.services.operations import sending
 from mcp_proton.testing import OutgoingFault
 
-from .conftest import House, letter
+from .conftest import CATALOG, House, letter
 from .test_sending import ANNA, left, open_house
 
 __all__ = ["open_house"]
@@ -189,6 +193,30 @@ async def test_a_draft_the_server_left_behind_is_removed_once_it_is_certain_that
     assert len(bridge.personal.boxes["Drafts"].mail) == 1
 
 
+async def test_the_draft_a_mail_was_made_from_is_removed_once_the_mail_is_in_sent(bridge: House) -> None:
+    """P-59: Bridge removes it by itself, and says 250 when it could not."""
+    outgoing = bridge.personal.outgoing
+    outgoing.anchors = True
+    draft = bridge.personal.add(
+        "Drafts", letter("Report", message_id="<draft@example.org>"), flags=frozenset({"draft"})
+    )
+    request = CATALOG.by_name["mail_send"].request.model_validate(MAIL | {"thread": {"draft": str(draft)}})
+    call = Call(bridge.service.world, bridge.agent, bridge.policies.policy, bridge.service)
+    fixed = await sending.pin(request, call)
+    call.planned = Plan()
+    call.record = await bridge.journal.open(
+        Opening(bridge.agent, "mail_send", Plan(), "d", fixed.model_dump_json(by_alias=True), "s", Status.EXECUTING)
+    )
+    told = await sending.send(fixed, call)
+    await bridge.journal.advance(call.record.id, Status.EXECUTING, Status.SUCCEEDED)
+    assert (told.delivery, told.draft) == ("accepted", "the server removes it")
+    await state(bridge, call.record.id)
+    assert len(bridge.personal.boxes["Drafts"].mail) == 1
+    outgoing.catch_up()
+    await state(bridge, call.record.id)
+    assert (len(bridge.personal.boxes["Drafts"].mail), len(bridge.personal.boxes["Sent"].mail)) == (0, 2)
+
+
 async def test_a_bounce_is_matched_by_message_id_and_told_for_days(open_house: House) -> None:
     told = await open_house.ask("mail_send", **MAIL)
     other = await open_house.ask("mail_send", **MAIL | {"subject": "Another"})
@@ -224,3 +252,18 @@ async def test_every_sending_is_looked_at_when_a_process_starts(bridge: House) -
     kept = await bridge.service.world.sendings.find(told["operation_id"])
     assert (record.status, kept and kept.stage) == (Status.SUCCEEDED, Stage.FOUND)
     await bridge.service.aclose()
+
+
+async def test_bounces_of_all_that_is_young_are_found_in_one_look_when_a_process_starts(open_house: House) -> None:
+    first = await open_house.ask("mail_send", **MAIL)
+    second = await open_house.ask("mail_send", **MAIL | {"subject": "Another"})
+    for told in (first, second):
+        open_house.personal.add("INBOX", bounce(told["message_id"]), received=open_house.clock.now())
+    searches = open_house.personal.calls.count("search")
+    await open_house.service._recover()
+    assert open_house.personal.calls.count("search") == searches + 1
+    for told in (first, second):
+        kept = await open_house.service.world.sendings.find(told["operation_id"])
+        assert kept is not None
+        assert [one.status for one in kept.bounces] == ["5.1.1"]
+    await open_house.service.aclose()

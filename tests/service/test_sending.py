@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from mcp_proton.domain.errors import Unavailable
 from mcp_proton.domain.mail import Identity
 from mcp_proton.testing import OutgoingFault
 
@@ -88,6 +89,7 @@ async def test_from_is_one_of_the_accounts_own_addresses_or_nothing_is_sent(open
 
 async def test_with_several_addresses_one_must_be_named_and_the_first_is_not_taken(open_house: House) -> None:
     """J-137: never chosen by list order; the display name is carried, never invented."""
+    open_house.rules(preset="autonomous", boundaries={"recipients": ["@example.org"]})
     open_house.personal.outgoing.identities = [
         Identity("first@example.org"),
         Identity("second@example.org", "Second Self"),
@@ -100,6 +102,38 @@ async def test_with_several_addresses_one_must_be_named_and_the_first_is_not_tak
     await open_house.ask("mail_send", **{"to": [ANNA], "subject": "x", "text": "y", "from": "FIRST@example.org"})
     await open_house.ask("mail_send", **{"to": [ANNA], "subject": "x", "text": "y", "from": "second@example.org"})
     assert [mail["From"] for mail in left(open_house)] == ["first@example.org", "Second Self <second@example.org>"]
+
+
+async def test_the_addresses_to_send_as_are_listed_and_none_is_made(open_house: House) -> None:
+    """J-02, J-03: an identity can be created nowhere here: the owner writes it down."""
+    open_house.personal.outgoing.identities = [
+        Identity("me@example.org", "Me"),
+        Identity("info@example.org", role=True),
+    ]
+    told = await open_house.ask("accounts_identities", account="personal")
+    assert told["identities"] == [
+        {"id": "me@example.org", "email": "me@example.org", "name": "Me"},
+        {"id": "info@example.org", "email": "info@example.org", "role": True},
+    ]
+    assert not [name for name in CATALOG.by_name if "identit" in name and name != "accounts_identities"]
+
+
+async def test_what_a_url_names_is_not_fetched(open_house: House) -> None:
+    """J-26, J-27: an attachment is an artifact, a message or a file; a URL is none of them."""
+    with pytest.raises(ValueError, match="url"):
+        CATALOG.by_name["mail_send"].request.model_validate({"to": [ANNA], "attach": [{"url": "https://x.example/a"}]})
+
+
+async def test_anothers_operation_looks_like_one_that_is_not_there(open_house: House) -> None:
+    """A-42, A-46: an id opens nothing, and approving is the owner's alone."""
+    told = await open_house.ask("mail_send", to=[ANNA], subject="x", text="y")
+    other = type(open_house.agent)("other", open_house.agent.audience, open_house.agent.surface)
+    for name in ("operations_status", "operations_resume", "approvals_approve", "receipts_show"):
+        foreign = await open_house.ask(name, other, operation_id=told["operation_id"])
+        missing = await open_house.ask(name, other, operation_id="op_aaaaaaaaaaaaaaaa")
+        assert (
+            (foreign["status"], foreign["code"]) == (missing["status"], missing["code"]) == ("not_found", "not_found")
+        )
 
 
 @pytest.mark.parametrize(
@@ -197,3 +231,39 @@ async def test_a_server_that_files_nothing_gets_exactly_one_copy_and_its_refusal
     told = await open_house.ask("mail_send", to=[ANNA], subject="another", text="y")
     assert (told["status"], told["filed"]) == ("ok", "refused_by_server")
     assert len(open_house.personal.boxes["Sent"].mail) == 2
+
+
+async def test_a_file_made_from_text_is_attached_by_its_id(open_house: House) -> None:
+    """J-25: the agent's own text becomes a file without passing as base64."""
+    made = await open_house.ask("artifacts_create", name="../agenda.md", text="# Agenda\n", type="text/markdown")
+    assert made["filename"] == "agenda.md"
+    told = await open_house.ask("mail_send", to=[ANNA], subject="x", text="y", attach=[made["artifact"]])
+    assert told["status"] == "ok"
+    (attached,) = left(open_house)[0].iter_attachments()
+    assert (attached.get_filename(), attached.get_content_type()) == ("agenda.md", "text/markdown")
+    foreign = type(open_house.agent)("other", open_house.agent.audience, open_house.agent.surface)
+    refused = await open_house.ask("mail_send", foreign, to=[ANNA], subject="z", text="y", attach=[made["artifact"]])
+    assert (refused["status"], len(left(open_house))) == ("not_found", 1)
+
+
+async def test_what_waits_can_be_looked_at_while_the_server_is_away(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waiting = await house.ask("mail_send", to=[ANNA], subject="x", text="y")
+
+    async def away(*_: object) -> None:
+        raise Unavailable("the mail server cannot be reached")
+
+    monkeypatch.setattr(house.personal, "search", away)
+    shown = await house.owner_asks("approvals_show", operation_id=waiting["operation_id"])
+    assert shown["status"] == "ok"
+    assert any(line["label"] == "first contact" for line in shown["lines"])
+
+
+async def test_a_reader_is_offered_nothing_that_sends(house: House) -> None:
+    """A client's rules hide what they deny."""
+    house.rules(preset="reader")
+    names = (await house.service.offered(house.agent)).names
+    assert not {name for name in names if name.startswith(("mail_", "invitations_", "artifacts_"))}
+    house.rules(preset="assistant")
+    assert {"mail_send", "mail_reply", "artifacts_create"} <= (await house.service.offered(house.agent)).names

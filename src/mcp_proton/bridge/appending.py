@@ -15,7 +15,7 @@ from mcp_proton.bridge.occurrences import PLACES
 from mcp_proton.domain.errors import Ambiguous, Conflict, Invalid, MailError, OverLimit, Unsupported
 from mcp_proton.domain.mail import Flag, Role
 from mcp_proton.imap import keys
-from mcp_proton.imap.appending import Appending, check_size
+from mcp_proton.imap.appending import Appending, check_size, own_id
 from mcp_proton.imap.mailboxes import wire_name
 from mcp_proton.mime.headers import message_ids
 
@@ -82,9 +82,9 @@ class BridgeAppending(Appending):
         uidvalidity, uid = keys.read(handle.key)
         async with self._pool().writing(wire_name(to), uidvalidity=uidvalidity) as box:
             rows = await box.fetch_all([uid], InternalIdToken.items)
-        sent_id = next(iter(message_ids((await resend.read(mail)).header.get("Message-ID"))), "")
+        given = await own_id(mail)
         shown = rows[0].envelope if rows else None
-        if shown is not None and sent_id and next(iter(message_ids(shown.message_id)), "") != sent_id:
+        if shown is not None and given and next(iter(message_ids(shown.message_id)), "") != given:
             raise Ambiguous(
                 "Bridge put another message there than the one it was given",
                 code="another_message",

@@ -56,7 +56,7 @@ class Sending:
     `wire` is the digest of its octets, `receipt` that over octets and envelope; `content` says what it says, whatever its
     Message-ID; `key` is what the server takes for a repeat, where it does such a thing. `ended` is when the server
     answered or was lost. `stray`: the server may have left a draft behind, still to be looked for; `draft` is the owner's
-    draft that it was made from.
+    draft that it was made from, as long as that may still be there.
     """
 
     operation: str
@@ -83,8 +83,8 @@ class Sending:
 
     @property
     def is_open(self) -> bool:
-        """Whether it must still be looked for."""
-        return self.stage in OPEN or self.stray
+        """Whether it must still be looked for, or what was left of it removed."""
+        return self.stage in OPEN or self.stray or (self.stage is Stage.FOUND and self.draft is not None)
 
     @property
     def refused(self) -> tuple[Accepted, ...]:

@@ -1,7 +1,7 @@
 """APPEND (RFC 9051 §6.3.12): the command, and its message piece by piece, never held as a whole.
 
-The literal waits for the server's go-ahead, so that a refusal costs no upload. The last octets go together with the end
-of the command: a message that was not sent to its end is not stored.
+A literal that is not small waits for the server's go-ahead, so that a refusal costs no upload. The last octets go
+together with the end of the command: a message that was not sent to its end is not stored.
 """
 
 from __future__ import annotations

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 STREAMED = 64 * 1024
 """a literal at least this long is offered to the ask's sink"""
+UNASKED_MESSAGE = 64 * 1024
+"""a larger message waits to be asked for even where it need not (LITERAL+): a refusal then costs no upload"""
 _RESPONSE_WEIGHT = 200  # what a short response costs in memory beside its own bytes
 _READ_WEIGHT = 600  # and one that was taken apart
 _TAGGED = re.compile(rb"([^\s]*) (OK|NO|BAD)(?: (.*))?\Z", re.DOTALL | re.IGNORECASE)
@@ -190,8 +192,9 @@ class Connection:
 
     async def _stream(self, running: Running[Any], head: bytes, mail: Octets) -> None:
         """A command's message, once the server is ready for it. Sent in part, it ends the connection: nothing is stored."""
-        await self._write(head)
-        if not await self._may_go_on(running):
+        unasked = mail.size <= min(self.unasked_literal, UNASKED_MESSAGE)
+        await self._write(head.removesuffix(b"}\r\n") + b"+}\r\n" if unasked else head)
+        if not (unasked or await self._may_go_on(running)):
             return
         try:
             async for piece in pieces(running.ask, mail):

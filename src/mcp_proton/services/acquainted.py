@@ -9,39 +9,53 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 
 from mcp_proton.domain.context import Context
+from mcp_proton.domain.errors import Unavailable
 from mcp_proton.domain.handles import Handle
 from mcp_proton.domain.mail import Address, Envelope, Mailbox, Role
 from mcp_proton.domain.plan import Doubt, Doubtful
-from mcp_proton.domain.ports import MailBackend, Page
+from mcp_proton.domain.ports import Clock, MailBackend, Page
 from mcp_proton.domain.query import Contains, Field, Or
 
 from .addressees import key
 
 People = Callable[[Envelope], Iterable[Address]]
 
-_SECONDS = 10.0
+_SECONDS = 15.0
 _PAGE = 100
-_PAGES = 5
 _RECEIVED = (Role.INBOX, Role.ARCHIVE, Role.FOLDER)
 
 
 async def doubts(account: str, recipients: Iterable[str], answered: str | None, ctx: Context) -> tuple[Doubtful, ...]:
-    """Return the recipients of whom the owner should hear before they are written to. `answered` is a handle."""
+    """Return the recipients of whom the owner should hear before they are written to. `answered` is a handle.
+
+    While the server cannot be asked, everybody is doubtful whom our own memory does not know.
+    """
     unknown = {key(one): one for one in recipients}
-    backend = ctx.backend(account)
-    _forget(unknown, [one.email for one in await backend.identities()])
+    own = {key(one.email) for one in await ctx.backend(account).identities()}
+    _forget(unknown, own)
     _forget(unknown, await ctx.sendings.reached(account, list(unknown)))
+    if not unknown:
+        return ()
+    try:
+        return await _looked_up(account, unknown, own, answered, ctx)
+    except Unavailable:
+        return tuple(Doubtful(email, Doubt.FIRST_CONTACT) for email in unknown.values())
+
+
+async def _looked_up(
+    account: str, unknown: dict[str, str], own: Collection[str], answered: str | None, ctx: Context
+) -> tuple[Doubtful, ...]:
+    backend = ctx.backend(account)
     boxes = await ctx.mailboxes(account)
-    if unknown:
-        sent = [box for box in boxes if box.role is Role.SENT]
-        fields = (Field.TO, Field.CC, Field.BCC)
-        _forget(unknown, await _seen(backend, sent, fields, unknown, lambda row: (*row.to, *row.cc, *row.bcc)))
+    look = _Look(backend, ctx.clock)
+    sent = [box for box in boxes if box.role is Role.SENT]
+    _forget(unknown, await look.named(sent, (Field.TO, Field.CC, Field.BCC), unknown, lambda row: _reached(row, own)))
     if unknown and answered is not None:
         _forget(unknown, [one.email for row in await backend.envelopes([Handle.parse(answered)]) for one in row.sender])
     if not unknown:
         return ()
     received = [box for box in boxes if box.role in _RECEIVED and box.selectable]
-    heard = await _seen(backend, received, (Field.FROM,), unknown, lambda row: row.sender)
+    heard = await look.named(received, (Field.FROM,), unknown, lambda row: row.sender)
     return tuple(
         Doubtful(email, Doubt.ONLY_RECEIVED if one in heard else Doubt.FIRST_CONTACT) for one, email in unknown.items()
     )
@@ -52,19 +66,30 @@ def _forget(unknown: dict[str, str], known: Collection[str]) -> None:
         unknown.pop(key(one), None)
 
 
-async def _seen(
-    backend: MailBackend, scope: Sequence[Mailbox], fields: Sequence[Field], wanted: dict[str, str], people: People
-) -> set[str]:
-    """Return which of the wanted are named by these fields in mail of these mailboxes."""
-    seen: set[str] = set()
-    if not scope:
+def _reached(row: Envelope, own: Collection[str]) -> Iterable[Address]:
+    """Whom the owner wrote to by this mail: what others wrote says nothing, wherever it was put."""
+    return (*row.to, *row.cc, *row.bcc) if any(key(one.email) in own for one in row.sender) else ()
+
+
+class _Look:
+    """A look through mailboxes that ends in time."""
+
+    def __init__(self, backend: MailBackend, clock: Clock) -> None:
+        self._backend = backend
+        self._clock = clock
+        self._until = clock.monotonic() + _SECONDS
+
+    async def named(
+        self, scope: Sequence[Mailbox], fields: Sequence[Field], wanted: dict[str, str], people: People
+    ) -> set[str]:
+        """Return which of the wanted are among the people of mail in these mailboxes."""
+        seen: set[str] = set()
+        query = Or(tuple(Contains(field, one) for one in wanted for field in fields))
+        continuation = None
+        while scope and seen != wanted.keys() and (left := self._until - self._clock.monotonic()) > 0:
+            found = await self._backend.search(scope, query, Page(limit=_PAGE, continuation=continuation, budget=left))
+            seen |= {key(one.email) for row in found.rows for one in people(row)} & wanted.keys()
+            continuation = found.continuation
+            if continuation is None:
+                break
         return seen
-    query = Or(tuple(Contains(field, one) for one in wanted for field in fields))
-    continuation = None
-    for _ in range(_PAGES):
-        found = await backend.search(scope, query, Page(limit=_PAGE, continuation=continuation, budget=_SECONDS))
-        seen |= {key(one.email) for row in found.rows for one in people(row)} & wanted.keys()
-        continuation = found.continuation
-        if continuation is None or seen == wanted.keys():
-            break
-    return seen

@@ -24,6 +24,8 @@ _ENTRY = re.compile(
     r"""\s*(?:(?P<name>(?:"(?:[^"\\]|\\.)*"|[^"<>,])*?)\s*<(?P<angle>[^<>\s,"]+)>|(?P<bare>[^<>\s,"]+))\s*(?:,|\Z)"""
 )
 
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+
 
 def plain(email: str) -> str | None:
     """Return an address as it goes on the wire, or None for what is not exactly one."""
@@ -38,7 +40,7 @@ def read(text: str) -> list[Address]:
 
     Mail that comes in is read for what it may mean; an address to write to means what it says to the letter, or nothing.
     """
-    plainly = " ".join(text.split()) if text.isprintable() else ""
+    plainly = "" if _CONTROLS.search(text) else " ".join(text.split())
     found: list[Address] = []
     at = 0
     while at < len(plainly) or not found:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from mcp_proton.domain.errors import MailError
 from mcp_proton.domain.handles import Handle
@@ -17,41 +17,49 @@ from .addressees import key
 
 _PLACES = frozenset({Role.INBOX, Role.SPAM})
 _SENDERS = ("mailer-daemon", "postmaster", "mail delivery")
-_LOOKED_AT = 25
+_LOOKED_AT = 50
 _OCTETS = 64 << 10
 _TOLD = frozenset({"failed", "delayed"})
 
 
-async def of(sending: Sending, backend: MailBackend, known: Sequence[Handle]) -> tuple[Bounce, ...]:
-    """Return what was reported of this mail since it left, in notices not known yet."""
+async def found(sendings: Sequence[Sending], backend: MailBackend) -> Mapping[str, tuple[Bounce, ...]]:
+    """Return what was reported of these mails since they left, by operation, in notices not known yet: one look for all."""
     scope = [box for box in await backend.mailboxes() if box.role in _PLACES]
-    if not scope:
-        return ()
-    query = And((Received(since=sending.begun), Or(tuple(Contains(Field.FROM, one) for one in _SENDERS))))
+    if not scope or not sendings:
+        return {}
+    since = min(one.begun for one in sendings)
+    query = And((Received(since=since), Or(tuple(Contains(Field.FROM, one) for one in _SENDERS))))
     rows = (await backend.search(scope, query, Page(limit=_LOOKED_AT))).rows
-    found: list[Bounce] = []
+    by_id = {one.message_id: one for one in sendings}
+    known = {bounce.notice for one in sendings for bounce in one.bounces}
+    told: dict[str, tuple[Bounce, ...]] = {}
     for row in rows:
         if row.handle not in known:
-            found += await _read(sending, backend, row.handle)
-    return tuple(found)
+            sending, bounces = await _read(by_id, backend, row.handle)
+            if sending is not None and bounces:
+                told[sending.operation] = (*told.get(sending.operation, ()), *bounces)
+    return told
 
 
-async def _read(sending: Sending, backend: MailBackend, notice: Handle) -> list[Bounce]:
+async def _read(
+    by_id: Mapping[str, Sending], backend: MailBackend, notice: Handle
+) -> tuple[Sending | None, tuple[Bounce, ...]]:
     """Read one notice. One that cannot be read, or is about another mail, says nothing."""
     try:
         parts = (await backend.structure(notice)).root.walk()
-        if await _about(backend, notice, parts) != sending.message_id:
-            return []
+        sending = by_id.get(await _about(backend, notice, parts) or "")
         status = next((one for one in parts if one.media_type.startswith("message/delivery-status")), None)
-        body = b"" if status is None else (await content.octets(backend, notice, status.path, _OCTETS))[0]
+        if sending is None or status is None:
+            return None, ()
+        body = (await content.octets(backend, notice, status.path, _OCTETS))[0]
     except MailError:
-        return []
+        return None, ()
     ours = {key(one): one for one in sending.recipients}
-    return [
+    return sending, tuple(
         Bounce(ours[key(one.recipient)], one.action, one.status, notice)
         for one in reported(body)
         if one.action in _TOLD and key(one.recipient) in ours
-    ]
+    )
 
 
 async def _about(backend: MailBackend, notice: Handle, parts: Sequence[Part]) -> str | None:

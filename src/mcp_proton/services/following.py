@@ -14,8 +14,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from mcp_proton.domain.caller import owner
-from mcp_proton.domain.errors import MailError
-from mcp_proton.domain.handles import Handle
+from mcp_proton.domain.errors import MailError, Stale
 from mcp_proton.domain.outcome import Ending, Fate, Record, Status
 from mcp_proton.domain.outgoing import Trace
 from mcp_proton.domain.sendings import BOUNCES_FOR, Sending, Stage
@@ -44,13 +43,16 @@ class Following:
             task.add_done_callback(lambda _: self._waiting.pop(operation_id, None))
 
     async def all(self) -> None:
-        """Look at every sending whose end is open, or that is young enough to bounce; go on looking at those still open."""
+        """Look at every sending whose end is open, and for bounces of all that are young; go on with those still open."""
         since = self._world.clock.now() - BOUNCES_FOR
         for account in self._world.accounts.names:
-            for sending in await self._world.sendings.waiting(account, since):
-                looked = await self.one(sending.operation)
-                if looked is not None and looked.is_open:
-                    self.later(sending.operation)
+            sendings = await self._world.sendings.waiting(account, since)
+            for sending in sendings:
+                if sending.is_open:
+                    looked = await self.one(sending.operation)
+                    if looked is not None and looked.is_open:
+                        self.later(sending.operation)
+            await self._bounces_of(account, [one for one in sendings if not one.is_open and self._may_bounce(one)])
 
     async def one(self, operation_id: str) -> Sending | None:
         """Look at one, and return what is known then. Trouble with the server leaves it as it was."""
@@ -137,23 +139,43 @@ class Following:
         return sending
 
     async def _without_strays(self, sending: Sending, trace: Trace) -> Sending:
-        """Remove the drafts that the server made of our mail, once it is certain that they are no mail that was sent."""
+        """Remove the drafts that the server made of our mail, and the owner's that became it, once it is certain that they
+        are no mail that was sent: the server's own view has caught up, and the backend spares what is in Sent as well.
+        """
         if not trace.settled or sending.stage not in (Stage.FOUND, Stage.NOT_SENT):
             return sending
+        over = sending.draft if sending.stage is Stage.FOUND else None
+        drafts = list(dict.fromkeys([*trace.drafts, *([over] if over is not None else [])]))
         fates: Sequence[Fate] = ()
-        if trace.drafts:
+        if drafts:
             backend = self._world.accounts.backend(sending.account)
             async with self._world.leases.hold(sending.account):
-                fates = await backend.destroy(trace.drafts)
-        return replace(sending, stray=any(fate.ending is not Ending.DONE for fate in fates))
+                fates = await backend.destroy(drafts)
+        left = {fate.handle for fate in fates if fate.ending is not Ending.DONE and fate.code != Stale.code}
+        return replace(
+            sending, stray=bool(left - {over}), draft=sending.draft if over is None or over in left else None
+        )
+
+    def _may_bounce(self, sending: Sending) -> bool:
+        return self._world.clock.now() - sending.begun <= BOUNCES_FOR and sending.stage is not Stage.NOT_SENT
 
     async def _bounced(self, sending: Sending) -> Sending:
-        if self._world.clock.now() - sending.begun > BOUNCES_FOR or sending.stage is Stage.NOT_SENT:
+        if not self._may_bounce(sending):
             return sending
-        backend = self._world.accounts.backend(sending.account)
-        known: Sequence[Handle] = [one.notice for one in sending.bounces]
-        found = await bounces.of(sending, backend, known)
-        return replace(sending, bounces=(*sending.bounces, *found)) if found else sending
+        told = await bounces.found([sending], self._world.accounts.backend(sending.account))
+        return replace(sending, bounces=(*sending.bounces, *told.get(sending.operation, ())))
+
+    async def _bounces_of(self, account: str, sendings: Sequence[Sending]) -> None:
+        if not sendings:
+            return
+        try:
+            told = await bounces.found(sendings, self._world.accounts.backend(account))
+        except MailError as error:
+            _log.info("delivery reports cannot be looked for yet: %s", error.message)
+            return
+        for sending in sendings:
+            if sending.operation in told:
+                await self._world.sendings.write(replace(sending, bounces=(*sending.bounces, *told[sending.operation])))
 
     async def _settle(self, sending: Sending) -> None:
         """Bring the journal to what is known now."""

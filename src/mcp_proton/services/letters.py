@@ -6,6 +6,7 @@ octets. What was fixed is composed again when it is performed, and is the same t
 
 from __future__ import annotations
 
+import hashlib
 import html
 import secrets
 from collections.abc import AsyncIterator
@@ -66,9 +67,10 @@ async def fix(request: W, ctx: Context, most: int | None, *, bcc: bool = False) 
     size = composed_size(letter(request), bcc=bcc)
     if size > most:
         raise enclosing.too_large(most)
-    async with spooled(octets(request, ctx, bcc=bcc), None) as mail:
-        fixed = fixed.model_copy(update={"wire": mail.sha256, "size": mail.size})
-    return request.model_copy(update={"fixed": fixed})
+    digest = hashlib.sha256()
+    async for chunk in octets(request, ctx, bcc=bcc):
+        digest.update(chunk)
+    return request.model_copy(update={"fixed": fixed.model_copy(update={"wire": digest.hexdigest(), "size": size})})
 
 
 def letter(request: Written) -> Letter:
@@ -129,11 +131,12 @@ def _signed(request: Written, identity: Identity) -> dict[str, str]:
         return {}
     signed = {"text": request.text.rstrip("\n") + below if request.text.strip() or request.html is None else ""}
     if request.html is not None:
-        signed["html"] = f"{request.html}{_as_html(below)}"
+        signed["html"] = f"{request.html}{as_html(below)}"
     return signed
 
 
-def _as_html(text: str) -> str:
+def as_html(text: str) -> str:
+    """Return plain text as HTML that shows it so."""
     return html.escape(text, quote=False).replace("\n", "<br>\n")
 
 

@@ -6,14 +6,16 @@ is one message and no other, whenever it is performed (P-35).
 
 from __future__ import annotations
 
+import json
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, Self, TypeVar
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from mcp_proton.domain.context import Context
 from mcp_proton.domain.effects import Effect
+from mcp_proton.domain.errors import Invalid
 from mcp_proton.domain.handles import Handle
 from mcp_proton.domain.operation import Finer, Request
 from mcp_proton.domain.outgoing import Enclosure, Passage
@@ -35,6 +37,9 @@ FileName = Annotated[str, Field(max_length=255), Mark.TEXT]
 ArtifactId = Annotated[str, Field(pattern=r"^[a-z0-9_]{2,40}$", description="artifact id"), Mark.TOKEN]
 ContentId = Annotated[str, Field(pattern=r"^[A-Za-z0-9!#$%&'*+/=?^_{|}~.@-]{1,200}$"), Mark.TOKEN]
 MessageIds = tuple[Annotated[str, Field(max_length=1_100)], ...]
+
+
+W = TypeVar("W", bound=Request)
 
 
 class Attach(BaseModel):
@@ -59,12 +64,21 @@ class Attach(BaseModel):
 
 
 def _attachments(value: object) -> object:
-    """Accept what models send: one object, a list in a string, bare artifact ids."""
+    """Accept what models and shells send: one object, JSON in a string, bare artifact ids, paths."""
     given = listed(value)
     given = [given] if isinstance(given, dict) else given
-    if not isinstance(given, list | tuple):
-        return given
-    return [{"artifact": one} if isinstance(one, str) else one for one in given]
+    return [_attachment(one) for one in given] if isinstance(given, list | tuple) else given
+
+
+def _attachment(one: object) -> object:
+    if not isinstance(one, str):
+        return one
+    if one.startswith("{"):
+        try:
+            return json.loads(one)
+        except ValueError:
+            return one
+    return {"path": one} if one.startswith(("/", "~")) else {"artifact": one}
 
 
 Attachments = Annotated[tuple[Attach, ...], BeforeValidator(_attachments), Field(max_length=MOST_ATTACHED), Mark.TOKEN]
@@ -139,6 +153,21 @@ class Written(Request):
     account: Account = None
     thread: Annotated[Thread | None, Mark.TOKEN, Ours()] = None
     fixed: Annotated[Fixed | None, Mark.TOKEN, Ours()] = None
+
+
+def made(kind: type[W], **fields: object) -> W:
+    """Make a request of fields that may be a stranger's. `Invalid` names what no mail can have, never its value."""
+    try:
+        return kind.model_validate(fields)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        most = first.get("ctx", {}).get("max_length")
+        what = f"there is more in it than the {most} that a mail can have" if most else "no mail can have what it holds"
+        raise Invalid(
+            f"`{first['loc'][0] if first['loc'] else kind.__name__}`: {what}",
+            code="cannot_be_written",
+            next="use mail_send, and choose what goes into it",
+        ) from None
 
 
 async def touched(request: Request, ctx: Context) -> frozenset[Impact]:

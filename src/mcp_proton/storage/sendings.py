@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import insert, or_, select, update
+from sqlalchemy import and_, insert, or_, select, update
 
 from mcp_proton.domain.handles import Handle
 from mcp_proton.domain.outgoing import Accepted
@@ -58,6 +58,7 @@ class SqlSendings:
         still = or_(
             sendings.c.stage.in_([stage.value for stage in OPEN]),
             sendings.c.stray == 1,
+            and_(sendings.c.stage == Stage.FOUND.value, sendings.c.draft.is_not(None)),
             sendings.c.begun >= ticks(since),
         )
         mine = select(sendings).where(sendings.c.account == account, still)

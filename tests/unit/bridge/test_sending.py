@@ -425,6 +425,17 @@ async def test_a_draft_to_the_same_people_about_the_same_is_stored_when_it_says_
     assert desk.places() == [("Outgoing", "Drafts"), ("Outgoing", "Sent"), ("Outgoing", "Sent")]
 
 
+@pytest.mark.parametrize("role", [Role.DRAFTS, Role.ARCHIVE])
+async def test_what_bridge_put_there_instead_is_noticed_where_nothing_could_tell_before(role: Role, desk: Desk) -> None:
+    """Another program's mail that no event has told of yet: it is shown, and never removed by itself."""
+    box = await desk.box(role)
+    assert await naive(desk, mail(ME, TO)) == QUEUED
+    with pytest.raises(Ambiguous) as raised:
+        await desk.backend.append(box, mail(ME, TO), flags=frozenset({"seen"}))
+    assert raised.value.code == "another_message"
+    assert len(desk.sim.state()) == 1
+
+
 async def test_a_ghost_in_drafts_is_no_draft_to_be_removed(desk: Desk) -> None:
     named = own_id()
     text = mail(ME, TO, message_id=named)

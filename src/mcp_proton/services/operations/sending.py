@@ -12,6 +12,7 @@ from mcp_proton.domain.errors import Invalid
 from mcp_proton.domain.handles import Handle
 from mcp_proton.domain.operation import Finer, Operation, Request, Shorthand
 from mcp_proton.domain.plan import Impact, Scope
+from mcp_proton.mime import html as mime_html
 from mcp_proton.mime.invitation import Response, answered
 from mcp_proton.mime.reply import Answer
 from mcp_proton.mime.reply import forward as passed_on
@@ -38,6 +39,7 @@ from mcp_proton.services.written import (
     Thread,
     Written,
     account_of,
+    made,
     ready,
     scope_of,
     touched,
@@ -134,7 +136,7 @@ async def send(request: MailSend, ctx: Context) -> Posted:
     draft = None if request.thread is None or request.thread.draft is None else Handle.parse(request.thread.draft)
     async with letters.held(request, ctx, ctx.spool) as mail:
         sending = await ctx.send(Outgoing(account, letter, mail, mail.sha256, draft))
-    care = await afterwards.seen_to(sending, request, ctx)
+        care = await afterwards.seen_to(sending, request, mail, ctx)
     return posted(care.sending, filed=care.filed, draft=care.draft)
 
 
@@ -161,12 +163,14 @@ def _answer(
     request: MailReply | MailReplyAll, found: answering.Source, answer: Answer, cc: tuple[str, ...]
 ) -> MailSend:
     people = answering.whom(answer.recipients)
-    text = request.text.rstrip("\n") + letters.signature(found.sender)
     html = request.html
+    said = request.text if request.text.strip() or html is None else mime_html.to_text(html).text
+    text = said.rstrip("\n") + letters.signature(found.sender)
     if request.quote:
         text = answer.quote.below(text)
         html = None if html is None else answer.quote.below_html(html)
-    return MailSend(
+    return made(
+        MailSend,
         to=tuple(map(str, people.to)),
         cc=(*map(str, people.cc), *cc),
         subject=answer.subject,
@@ -186,16 +190,19 @@ def _answer(
 
 async def forward(request: MailForward, ctx: Context) -> MailSend:
     """Below one's own words, or whole as a file."""
-    found = await answering.source(request.message, request.sender, ctx)
+    inline = request.mode == "inline"
+    found = await answering.source(request.message, request.sender, ctx, page=inline)
     passed = passed_on(found.original)
     text = request.text.rstrip("\n") + letters.signature(found.sender)
-    inline = request.mode == "inline"
+    page = passed.quote.below_html(letters.as_html(text)) if inline and found.original.html is not None else None
     carried = [Attach(message=request.message, index=one.index) for one in found.read.attachments]
-    return MailSend(
+    return made(
+        MailSend,
         to=request.to,
         cc=request.cc,
         subject=passed.subject,
         text=passed.quote.below(text) if inline else text,
+        html=page,
         attach=tuple(carried if request.attachments else ()) if inline else (Attach(message=request.message),),
         account=found.handle.account,
         thread=Thread(
@@ -255,7 +262,8 @@ async def answer_invitation(request: InvitationsAnswer, ctx: Context) -> MailSen
     )
     found = await answering.source(request.message, told.sender, ctx)
     answer = begun(found.original, found.own, no_reply=True)
-    return MailSend(
+    return made(
+        MailSend,
         to=(str(told.organizer),),
         subject=told.subject,
         text=told.text,
