@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from mcp_proton.domain.mail import Identity
 from tests.contract import outside, worlds
 from tests.servers import postfix
 
@@ -37,6 +38,9 @@ async def world(request: pytest.FixtureRequest) -> AsyncIterator[World]:
         yield made
 
 
+WRITER = Identity("writer@example.org", "Writer")
+
+
 @pytest.fixture(
     params=[
         "memory",
@@ -56,7 +60,7 @@ async def changing(request: pytest.FixtureRequest) -> AsyncIterator[World]:
         case "simulator_of_the_fake":
             opened = worlds.bridge(model="fake")
         case name:
-            opened = worlds.server(request.getfixturevalue(name))
+            opened = worlds.server(request.getfixturevalue(name), configured=[WRITER])
     async with opened as made:
         yield made
 

@@ -13,8 +13,9 @@ import pytest
 from mcp_proton.domain.handles import Handle
 from mcp_proton.domain.mail import Role
 
+from .bridge_desk import ANNA, BOB, ME, Desk
 from .conftest import letter
-from .test_bridge_sending import ANNA, BOB, ME, Desk, desk, sent
+from .test_bridge_sending import desk, sent
 
 __all__ = ["desk"]
 DRAFT: dict[str, Any] = {"from": ME, "to": [BOB], "subject": "Report", "text": "Here it is."}

@@ -245,7 +245,7 @@ def _item(box: Mailbox, entry: Entry) -> Handle:
 
 
 def _told(tally: Tally, entries: dict[Handle, Entry], source: Source, kept: str) -> Imported:
-    others = [one for one in tally.others if one.code != "already_there"]
+    others = [one for one in tally.others if one.ending is not Ending.SKIPPED or one.code != "already_there"]
     few = tally.counts[Ending.DONE] <= INLINE
     return Imported(
         kind=source.kind,
