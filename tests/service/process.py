@@ -38,6 +38,15 @@ class LoggedAccount(MemoryAccount):
     """The append to hang at; every step of anything else hangs."""
     appended: int = 0
 
+    read: int = 0
+
+    async def whole(self, handles: Any) -> Any:
+        self.read += 1
+        if self.hang == "whole" and self.read > (self.at or 0):
+            await self._hang("whole")
+        async for one in super().whole(handles):
+            yield one
+
     async def append(self, to: Any, mail: Any, **more: Any) -> Any:
         mine = self.appended == self.at
         self.appended += 1

@@ -6,8 +6,12 @@ Whatever goes wrong: the manifest names only what is there, asking again complet
 from __future__ import annotations
 
 import errno
+import json
 import mailbox
 import os
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,11 +21,14 @@ import pytest
 from mcp_proton.domain.caller import owner
 from mcp_proton.domain.errors import Unavailable
 from mcp_proton.domain.outcome import Ending, Status
+from mcp_proton.domain.ports import Page
+from mcp_proton.domain.query import All
 from mcp_proton.services import batches
 from mcp_proton.storage.mail_files import FileMailFiles
 
 from .conftest import House
 from .faults import Killed
+from .process import Process
 from .test_exports import allow, manifest, raw, tree
 from .test_faults import Site, settle
 
@@ -80,8 +87,6 @@ def check(house: House, folder: Path, asked: dict[str, Any]) -> None:
 
 
 def manifest_lines(lines: list[bytes]) -> list[dict[str, Any]]:
-    import json
-
     return [json.loads(line) for line in lines[:-1] if line]
 
 
@@ -157,3 +162,47 @@ async def test_a_connection_that_is_lost_after_so_many_messages(
     again = await house.ask("exports_create", **asked)
     assert (again["status"], again.get("already", 0)) == ("ok", at)
     complete(house, folder, again, asked)
+
+
+@pytest.mark.process
+async def test_a_killed_export_goes_on_in_the_next_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A-94, P-62: SIGKILL in the third of four steps; nothing is missing, nothing is written twice."""
+    monkeypatch.setattr(batches, "CHUNK", 2)
+    store = tmp_path / "state" / "store.sqlite3"
+    store.parent.mkdir(mode=0o700)
+    folder = tmp_path / "Mail"
+    folder.mkdir()
+    log = tmp_path / "log"
+    log.touch()
+    rules = {"preset": "autonomous", "boundaries": {"export_directories": [str(folder)]}}
+    process = Process(store, log, 8, 4)
+    handles = [str(one.handle) for one in await everything_in(process)]
+    command = [sys.executable, str(Path(__file__).with_name("process.py")), str(store), str(log), "8", "4"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdin is not None
+        assert child.stdout is not None
+        asked = {"messages": handles, "folder": str(folder), "name": "all", "format": "mbox"}
+        for line in ({"rules": rules}, {"hang": "whole", "at": 2}, {"ask": "exports_create", "with": asked}):
+            child.stdin.write(json.dumps(line) + "\n")
+        child.stdin.flush()
+        lines = [child.stdout.readline().strip() for _ in range(4)]
+        assert "hanging" in lines
+        child.send_signal(signal.SIGKILL)
+    assert (folder / "all.mbox.part").exists()
+
+    process.house.rules(**rules)
+    await process.house.service._recovery.all()
+    for task in list(process.house.service._performing.running.values()):
+        await task
+    (record,) = await process.journal.recent(process.house.agent)
+    assert record.status is Status.SUCCEEDED
+    box = mailbox.mbox(folder / "all.mbox")
+    assert sorted(str(message["Subject"]) for message in box) == [f"Letter {number}" for number in range(8)]
+    box.close()
+    assert sorted(one.name for one in folder.iterdir()) == ["all.manifest.jsonl", "all.mbox"]
+    await process.aclose()
+
+
+async def everything_in(process: Process) -> Any:
+    box = process.account.boxes["INBOX"].mailbox
+    return (await process.account.search([box], All(), Page(100))).rows

@@ -200,8 +200,11 @@ async def test_hostile_files_are_refused_in_words(house: House, folder: Path, mo
     (folder / "binary.eml").write_bytes(bytes(range(256)) * 100)
     (folder / "endless.eml").write_bytes(b"Subject: " + b"x" * 100_000)
     (folder / "nothing").mkdir()
-    with (folder / "sparse.eml").open("wb") as file:
-        file.truncate(10 << 30)
+    monkeypatch.setattr(mail_sources, "LONGEST_GAP", 8 << 20)
+    for name, begin in (("sparse.eml", b""), ("sparse.mbox", b"From a@b Mon Nov 30 10:00:00 2026\nFrom: a@b\n\n")):
+        with (folder / name).open("wb") as file:
+            file.write(begin)
+            file.truncate(10 << 30)
     names = [
         "link.eml",
         "pipe.eml",
@@ -210,6 +213,7 @@ async def test_hostile_files_are_refused_in_words(house: House, folder: Path, mo
         "endless.eml",
         "nothing",
         "sparse.eml",
+        "sparse.mbox",
         "none.eml",
         "up/outside.eml",
     ]

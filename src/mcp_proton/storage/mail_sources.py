@@ -30,6 +30,8 @@ MOST_ENTRIES = 50_000
 LARGEST = 100 << 20
 """Octets of one message: more than any server takes."""
 LARGEST_MBOX = 64 << 30
+LONGEST_GAP = 1 << 30
+"""Octets without the beginning of a message: whatever it is, it is no mbox."""
 _BLOCK = 1 << 20
 _MAILDIR = re.compile(r":2,([A-Za-z]*)\Z")
 _MAILDIR_FLAGS = {"S": "seen", "R": "answered", "F": "flagged", "D": "draft", "T": "deleted", "P": "forwarded"}
@@ -247,6 +249,12 @@ def entries(file: int) -> Iterator[tuple[int, int, datetime | None]]:
         block = os.read(file, _BLOCK)
         if not block:
             break
+        if at + len(text) - begun > LONGEST_GAP:
+            raise Invalid(
+                "there is no message in a gigabyte of this file",
+                code="no_mail",
+                next="name an EML file, mbox or Maildir",
+            )
         held = text[-_OVERLAP:]
         at += len(text) - len(held)
         text = held + block
