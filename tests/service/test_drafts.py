@@ -44,6 +44,17 @@ async def test_a_draft_is_stored_as_it_was_written(house: House) -> None:
     assert (held(house, "Drafts"), house.personal.outgoing.sent) == (1, [])
 
 
+async def test_the_same_draft_asked_for_twice_is_written_once(house: House) -> None:
+    """Scenario 6: another wrote two. One that differs in a word is another draft."""
+    told = await written(house, attach=[await file(house)])
+    again = await house.ask("drafts_create", **LETTER, attach=[await file(house)])
+    assert (again["status"], again["code"]) == ("conflict", "already_there")
+    assert told["draft"] in again["next"]
+    await written(house)
+    await written(house, text="At one?", attach=[await file(house)])
+    assert held(house, "Drafts") == 3
+
+
 async def test_a_draft_reads_back_as_it_was_written(house: House) -> None:
     """P-59."""
     told = await written(house, cc=["c@example.org"], bcc=["b@example.net"], attach=[await file(house)])

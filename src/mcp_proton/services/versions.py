@@ -12,18 +12,20 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 from mcp_proton.domain.context import Context
-from mcp_proton.domain.errors import MailError, NotFound
+from mcp_proton.domain.errors import Conflict, MailError, NotFound
 from mcp_proton.domain.handles import Handle
 from mcp_proton.domain.mail import Flag, Mailbox, Role
 from mcp_proton.domain.outcome import Ending, Fate, Proof, Tally
+from mcp_proton.domain.outgoing import Letter
 from mcp_proton.domain.ports import MailBackend, Page
-from mcp_proton.domain.query import MessageId
+from mcp_proton.domain.query import All, MessageId
 from mcp_proton.mime.headers import Headers, message_ids
 
 from . import letters, redrafting
 from .redrafting import Stored
 from .written import Thread, Written
 
+_LATEST = 10
 _LONG_AGO = timedelta(days=30)
 SETTLED = 90.0
 """Seconds after which a server shows what it was told to store, if it ever will (Bridge: two of its polls)."""
@@ -57,7 +59,8 @@ class _Putting:
             now = await backend.append(box, mail, flags=_FLAGS)
         flaw = await self._seen(now)
         if flaw is not None:
-            return [Fate(item, Ending.FAILED, "incomplete", f"{flaw}; the draft before it is as it was", now=now)]
+            before = "" if self.old is None else "; the draft before it is as it was"
+            return [Fate(item, Ending.FAILED, "incomplete", f"{flaw}{before}", now=now)]
         if self.old is None:
             return [Fate.done(item, now, proof=Proof.COPYUID, identity=message_id(self.request))]
         return [await self._removed(item, now, backend)]
@@ -105,6 +108,30 @@ async def put(
     putting = _Putting(request, unfinished, old, ctx)
     tally = await ctx.batch([item], putting.act, "drafting", known={item: message_id(request)})
     return Version(tally, putting.stored, tuple(putting.dropped))
+
+
+async def no_twin(request: Written, box: Mailbox, ctx: Context) -> None:
+    """Raise `Conflict` (`already_there`) where one of the latest drafts says just the same: asked twice is written once."""
+    meant = letters.letter(request)
+    found = await ctx.backend(box.account).search([box], All(), Page(limit=_LATEST))
+    for row in found.rows:
+        if row.subject.split() != meant.subject.split():
+            continue
+        stored = await redrafting.read(str(row.handle), ctx)
+        if _says(stored.letter, [one.filename for one in stored.attachments]) == _says(
+            meant, [one.filename for one in meant.enclosures]
+        ):
+            raise Conflict(
+                "a draft that says the same is there already",
+                code="already_there",
+                next=f"it is {row.handle}; drafts_update changes it, drafts_send sends it",
+            )
+
+
+def _says(letter: Letter, files: Sequence[str]) -> tuple[object, ...]:
+    people = tuple(tuple(one.email.casefold() for one in some) for some in (letter.to, letter.cc, letter.bcc))
+    body = letter.text if letter.html is None else letter.html
+    return people, "".join(body.split()), sorted(files)
 
 
 async def looked(fate: Fate, box: Mailbox, old: Handle | None, age: float, ctx: Context) -> Fate:

@@ -102,6 +102,8 @@ async def create_pin(request: DraftsCreate, ctx: Context) -> DraftsCreate:
     account = account_of(request, ctx)
     fixed = await letters.fix(request, ctx, await _most(account, ctx), bcc=True)
     box = await versions.drafts_of(account, ctx)
+    if ctx.allows(Effect.READ, account, box):
+        await versions.no_twin(fixed, box, ctx)
     name = f"draft-{redrafting.sealing(versions.message_id(fixed))[:16]}"
     return fixed.model_copy(update={"item": str(Handle(account, box.tag, name))})
 
