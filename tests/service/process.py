@@ -17,6 +17,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from mcp_proton.domain.caller import owner
 from mcp_proton.services import batches
+from mcp_proton.services.operations import exports
 from mcp_proton.services.service import MailService
 from mcp_proton.services.world import Settings, World
 from mcp_proton.storage.database import Database
@@ -132,5 +133,5 @@ async def serve(process: Process) -> None:
 
 
 if __name__ == "__main__":
-    batches.CHUNK = 2
+    batches.CHUNK = exports.STEP = 2
     asyncio.run(serve(Process(Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3]), *map(int, sys.argv[4:]))))

@@ -23,7 +23,7 @@ from mcp_proton.domain.errors import Unavailable
 from mcp_proton.domain.outcome import Ending, Status
 from mcp_proton.domain.ports import Page
 from mcp_proton.domain.query import All
-from mcp_proton.services import batches
+from mcp_proton.services.operations import exports
 from mcp_proton.storage.mail_files import FileMailFiles
 
 from .conftest import House
@@ -94,7 +94,7 @@ def manifest_lines(lines: list[bytes]) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("form", ["eml", "mbox"])
 async def test_every_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str, kind: str) -> None:
     """Some 250 cells."""
-    monkeypatch.setattr(batches, "CHUNK", 2)
+    monkeypatch.setattr(exports, "STEP", 2)
     for at in range(1, 200):
         place = tmp_path / str(at)
         place.mkdir()
@@ -167,7 +167,7 @@ async def test_a_connection_that_is_lost_after_so_many_messages(
 @pytest.mark.process
 async def test_a_killed_export_goes_on_in_the_next_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A-94, P-62: SIGKILL in the third of four steps; nothing is missing, nothing is written twice."""
-    monkeypatch.setattr(batches, "CHUNK", 2)
+    monkeypatch.setattr(exports, "STEP", 2)
     store = tmp_path / "state" / "store.sqlite3"
     store.parent.mkdir(mode=0o700)
     folder = tmp_path / "Mail"

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from mcp_proton.services import batches
+from mcp_proton.services.operations import exports
 from mcp_proton.storage.mail_files import FileMailFiles
 
 from .conftest import House, letter
@@ -261,7 +261,7 @@ async def test_a_pipe_in_the_place_of_the_manifest_hangs_nobody(house: House, fo
 async def test_many_go_on_in_the_background_and_stop_between_chunks(
     house: House, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(batches, "CHUNK", 2)
+    monkeypatch.setattr(exports, "STEP", 2)
     handles = [str(house.receive(f"L{number}", message_id=f"<{number}@x>")) for number in range(6)]
     chunks = 0
     whole = house.personal.whole

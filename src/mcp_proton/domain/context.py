@@ -166,13 +166,14 @@ class Context(Protocol):
         *,
         provable: bool = False,
         known: Mapping[Handle, str] | None = None,
+        step: int | None = None,
     ) -> Tally:
         """Act on many messages, a chunk at a time: intent, act, fate. The only way to change messages.
 
         Stops between chunks when asked to, when the rules say no by now, and when the account cannot be reached;
         what was not begun is SKIPPED. `provable`: identities are noted with the intent, so that a chunk whose
-        answer is lost can be settled by looking; `known` gives those that the backend does not know. A repeated handle is
-        acted upon once.
+        answer is lost can be settled by looking; `known` gives those that the backend does not know. `step`: how many
+        at once, where that is not what is usual. A repeated handle is acted upon once.
         """
         ...
 

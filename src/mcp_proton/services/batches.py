@@ -48,13 +48,21 @@ class Batch:
     """The messages of one record. One that was begun before is gone on with, not begun anew."""
 
     def __init__(
-        self, call: Call, record: Record, act: Act, *, provable: bool, known: Mapping[Handle, str] | None = None
+        self,
+        call: Call,
+        record: Record,
+        act: Act,
+        *,
+        provable: bool,
+        known: Mapping[Handle, str] | None = None,
+        step: int | None = None,
     ) -> None:
         self._call = call
         self._record = record
         self._act = act
         self._provable = provable
         self._known = known or {}
+        self._size = step or CHUNK
         self._begun = record.begun
         self._changes = bool(record.effects & CHANGING)
         self._unwritten: Sequence[Fate] = ()
@@ -67,7 +75,7 @@ class Batch:
             tally.counts[Ending(ending)] = count
         await self._in_sync(ordered[self._begun :])
         try:
-            for chunk in _chunks(ordered[self._begun :]):
+            for chunk in _chunks(ordered[self._begun :], self._size):
                 hindrance = await self._step(chunk, tally)
                 if hindrance is not None:
                     tally.stop(hindrance.code, hindrance.message, ordered[self._begun :])
@@ -148,11 +156,11 @@ def in_order(handles: Sequence[Handle]) -> list[Handle]:
     return sorted(dict.fromkeys(handles), key=lambda one: (one.account, one.tag))
 
 
-def _chunks(ordered: Sequence[Handle]) -> Iterator[Sequence[Handle]]:
+def _chunks(ordered: Sequence[Handle], size: int) -> Iterator[Sequence[Handle]]:
     for _, group in itertools.groupby(ordered, key=lambda one: (one.account, one.tag)):
         waiting = list(group)
-        for start in range(0, len(waiting), CHUNK):
-            yield waiting[start : start + CHUNK]
+        for start in range(0, len(waiting), size):
+            yield waiting[start : start + size]
 
 
 def _complete(unknown: Sequence[Fate], told: Sequence[Fate]) -> list[Fate]:

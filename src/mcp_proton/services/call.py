@@ -189,11 +189,12 @@ class Call:
         *,
         provable: bool = False,
         known: Mapping[Handle, str] | None = None,
+        step: int | None = None,
     ) -> Tally:
         """Act on many messages, a chunk at a time."""
         if self.record is None:
             raise Defect("an operation changes messages without a record")
-        self.tally = await Batch(self, self.record, act, provable=provable, known=known).run(handles, what)
+        self.tally = await Batch(self, self.record, act, provable=provable, known=known, step=step).run(handles, what)
         return self.tally
 
     def writing(self, account: str) -> AbstractAsyncContextManager[Lease]:

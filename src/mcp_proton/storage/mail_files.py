@@ -35,7 +35,7 @@ MANIFEST = ".manifest.jsonl"
 SMALL = 256 << 10
 """A message up to this size is written together with others."""
 TOGETHER = 4 << 20
-MOST_TOGETHER = 50
+MOST_TOGETHER = 250
 
 
 class FileMailFiles:
@@ -191,6 +191,7 @@ class FileExport:
 
     async def finish(self) -> None:
         """Give it its final name."""
+        await on_disk(self._manifest.sync)
         await on_disk(self._shelf.finish)
 
     def close(self) -> None:

@@ -73,9 +73,13 @@ class Manifest:
             raise
 
     def add(self, lines: Sequence[Line]) -> None:
-        """Write lines down; durable on return."""
+        """Write lines down. A line that a power cut takes costs nothing: its message is found, or written again."""
         self._write(_encoded(asdict(line)) for line in lines)
         self.lines.extend(lines)
+
+    def sync(self) -> None:
+        """Make it durable."""
+        os.fsync(self._file)
 
     def close(self, *, forget: bool = False) -> None:
         """Let go of it. `forget` deletes it."""
@@ -116,7 +120,6 @@ class Manifest:
         text = b"".join(lines)
         try:
             write_all(self._file, text)
-            os.fsync(self._file)
         except OSError:
             os.ftruncate(self._file, end)
             raise

@@ -24,6 +24,8 @@ from mcp_proton.services import matching
 from mcp_proton.services.fields import LocalPath, ManyHandles, Mark
 from mcp_proton.services.filed import Undone, parsed, undone
 
+STEP = 500
+"""Messages a step: nothing is changed by it, so that only the time between steps speaks for small ones."""
 ExportName = Annotated[
     Annotated[str, Field(max_length=100)] | None,
     Field(description="of the export; the same name again goes on with it"),
@@ -103,7 +105,7 @@ async def export(request: ExportsCreate, ctx: Context) -> Exported:
                 raise trouble
             return [_fate(one, export, before, trouble) for one in handles]
 
-        tally = await ctx.batch(asked, act, "writing")
+        tally = await ctx.batch(asked, act, "writing", step=STEP)
         if tally.stopped is None:
             await export.finish()
         others = [one for one in tally.others if one.ending is not Ending.SKIPPED or one.code == tally.stopped]
