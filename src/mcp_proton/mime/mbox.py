@@ -61,7 +61,7 @@ class _Rewriting:
             end = text.find(b"\n") + 1 or len(text)
             begun, rest = text[:end], text[end:]
         self._inside = not text.endswith(b"\n")
-        whole = begun + self._pattern.sub(self._into, rest)
+        whole = begun + (self._pattern.sub(self._into, rest) if b"From " in rest else rest)
         return whole if self._line_end == b"\n" else whole.replace(b"\n", self._line_end)
 
 
