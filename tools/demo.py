@@ -1,8 +1,8 @@
-"""The demonstration: a real MCP client talks to `mcp-proton mcp` over stdio, its owner answers at the command line, and a
-person can follow every call.
+"""The demonstration: a real MCP client talks to `mcp-proton mcp` over stdio, its owner types commands in a shell beside it,
+and a person can follow every call.
 
-No question is asked: the mailbox behind it is a simulator's, the configuration is made and gone again. Ends with how to
-connect one's own.
+No question is asked, nothing of yours is touched: mailbox, rules and home folder are made for it and gone afterwards. Ends with
+how to connect one's own. `ACTS` are its parts; each gets the agent's client and the owner.
 """
 
 from __future__ import annotations
@@ -10,29 +10,36 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import subprocess
 import sys
 import tempfile
 import textwrap
 import time
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fastmcp import Client
 from fastmcp.client.transports import StdioTransport
 
-from mcp_proton import bootstrap
-from mcp_proton.config import editing
-from mcp_proton.config.folders import Folders
-
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from mcp_proton.simulator import Simulator
+    from collections.abc import Iterator
 
 BESIDE = Path(sys.executable).with_name("mcp-proton")
 WIDTH = 110
+CONFIG = """
+[accounts.demo]
+kind = "bridge"
+host = "{host}"
+imap_port = {imap_port}
+smtp_port = {smtp_port}
+username = "{username}"
+secret = "file:{secret}"
+certificate = "{certificate}"
+
+[clients.demo]
+profile = "full"
+"""
 POLICY = """
 preset = "custom"
 
@@ -45,74 +52,41 @@ destroy = "deny"
 [boundaries]
 export_directories = ["{exports}"]
 """
+PASSPHRASE = "only the owner knows this"
 
 
-@dataclass(frozen=True)
-class Desk:
-    """A mailbox of the simulator, and an owner who has let an agent in."""
+class Owner:
+    """Who owns the mail: has a home folder, and types commands."""
 
-    simulator: Simulator
-    home: Path
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.environment = {**os.environ, "MCP_PROTON_HOME": str(home)}
+        self.passphrase = private(home / "state" / "typed-passphrase", PASSPHRASE)
 
-    @property
-    def environment(self) -> dict[str, str]:
-        """What both the agent's server and the owner's commands are started with."""
-        return {**os.environ, "MCP_PROTON_HOME": str(self.home)}
-
-    async def owner(self, *words: str) -> str:
-        """Run a command of the owner's and show what it says."""
-        shown = [word if "/" not in word else "…" for word in words]
-        print(f"  $ mcp-proton {' '.join(shown)}")
-        command = await asyncio.create_subprocess_exec(
-            str(BESIDE), *words, env=self.environment, stdout=asyncio.subprocess.PIPE, stdin=asyncio.subprocess.DEVNULL
+    def types(self, why: str, *words: str, secretly: tuple[str, ...] = ()) -> str:
+        """Run a command and show it with what it prints; words typed `secretly` are not shown."""
+        say(why)
+        print(f"  $ mcp-proton {' '.join(words)}")
+        done = subprocess.run(
+            [BESIDE, *words, *secretly], env=self.environment, capture_output=True, text=True, check=False
         )
-        said = (await command.communicate())[0].decode()
-        for line in said.splitlines():
-            print(f"    {line}"[:WIDTH])
-        if command.returncode:
-            raise SystemExit("the owner's command failed")
-        return said
-
-
-@asynccontextmanager
-async def furnished() -> AsyncIterator[Desk]:
-    """Make a mailbox, an account that is on it, an agent called `demo`, and the owner's passphrase."""
-    with tempfile.TemporaryDirectory(prefix="mcp-proton-demo-") as folder:
-        home, exports = Path(folder) / "home", Path(folder) / "exports"
-        exports.mkdir()
-        async with bootstrap.simulated(messages=bootstrap.DEMO_MESSAGES) as simulator:
-            found = Folders.under(home)
-            secret = found.state / "secrets" / "personal"
-            for path, text in (
-                (secret, f"{simulator.password}\n"),
-                (found.policy_file, POLICY.format(exports=exports)),
-                (Path(folder) / "passphrase", "a made-up passphrase\n"),
-            ):
-                path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-                path.write_text(text)
-                path.chmod(0o600)
-            account: dict[str, editing.Value] = {
-                "kind": "bridge",
-                "imap_port": simulator.imap_port,
-                "smtp_port": simulator.smtp_port,
-                "username": simulator.username,
-                "secret": f"file:{secret}",
-                "certificate": bootstrap.fingerprint(simulator.certificate_pem),
-            }
-            editing.add_account(found.config_file, "personal", account)
-            editing.add_client(found.config_file, "demo", {"profile": "full"})
-            yield Desk(simulator, home)
+        print(textwrap.indent(done.stdout + done.stderr, "    "), end="")
+        if done.returncode:
+            raise SystemExit(f"the command ended with {done.returncode}")
+        return done.stdout
 
 
 async def main() -> int:
-    """Run the session and return the exit code."""
+    """Run every act and return the exit code."""
     began = time.monotonic()
-    say("mcp-proton: an agent reads and answers mail under your rules", "=")
-    async with furnished() as desk:
-        transport = StdioTransport(str(BESIDE), ["mcp", "--client", "demo"], env=desk.environment, keep_alive=False)
+    say("mcp-proton: an agent reads mail under your rules", "=")
+    with prepared() as owner:
+        transport = StdioTransport(
+            str(BESIDE), ["mcp", "--client", "demo"], env={"MCP_PROTON_HOME": str(owner.home)}, keep_alive=False
+        )
         async with Client(transport, timeout=60) as client:
-            await session(client)
-            await correspondence(client, desk)
+            for act in ACTS:
+                await act(client, owner)
     say("Connect your own", "=")
     print(
         textwrap.dedent("""\
@@ -126,7 +100,44 @@ async def main() -> int:
     return 0
 
 
-async def session(client: Client[Any]) -> None:
+@contextmanager
+def prepared() -> Iterator[Owner]:
+    """A simulator of Proton Mail Bridge, and an owner whose agent may read and has to ask before it changes anything."""
+    command = [str(BESIDE), "simulator", "run", "--messages", "140", "--json"]
+    with (
+        tempfile.TemporaryDirectory(prefix="mcp-proton-demo-") as folder,
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as simulator,
+    ):
+        try:
+            assert simulator.stdout is not None
+            told = json.loads(simulator.stdout.readline())
+            home = Path(folder)
+            secret = private(home / "state" / "secrets" / "demo", told["password"])
+            exports = home / "exports"
+            exports.mkdir()
+            private(home / "config" / "config.toml", CONFIG.format(secret=secret, **told))
+            private(home / "config" / "policy.toml", POLICY.format(exports=exports))
+            owner = Owner(home)
+            subprocess.run(
+                [BESIDE, "passphrase", "--file", owner.passphrase],
+                env=owner.environment,
+                check=True,
+                stdout=subprocess.DEVNULL,
+            )
+            yield owner
+        finally:
+            simulator.terminate()
+
+
+def private(path: Path, text: str) -> Path:
+    """Write a file that nobody else may read."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    path.chmod(0o600)
+    return path
+
+
+async def reading(client: Client[Any], _: Owner) -> None:
     """The main job, call by call."""
     tools = await client.list_tools()
     say(
@@ -166,48 +177,49 @@ async def session(client: Client[Any]) -> None:
         index=1,
         folder="/etc",
     )
-    await call(
-        client,
-        "Mark a mail as read (the rules ask the owner first).",
-        "messages_get",
-        message=handle,
-        view="summary",
-        mark_read=True,
-    )
 
 
-async def correspondence(client: Client[Any], desk: Desk) -> None:
-    """A reply, through the owner's approval."""
-    say("Now the agent answers a mail. The rules ask the owner, so nothing leaves yet.", "-")
-    found = await call(client, "Which mail is it about?", "messages_search", query="from:ferreira", limit=1)
-    waiting = await call(
-        client,
-        "Answer it.",
-        "mail_reply",
-        message=found["messages"][0]["handle"],
-        text="Thank you. Thursday suits us well.",
+async def approving(client: Client[Any], owner: Owner) -> None:
+    """The agent asks, the owner answers in a shell of their own, the agent goes on, once."""
+    unread = await call(
+        client, "Which mail is unread?", "messages_search", query="is:unread", mailboxes=["inbox"], limit=1
     )
+    handle = unread["messages"][0]["handle"]
+    waiting = await call(client, "File it (the rules ask the owner first).", "messages_archive", messages=[handle])
     operation = waiting["operation_id"]
-    say("The owner looks at exactly what would leave, and says yes. (Here by a passphrase; at a terminal by y.)")
-    passphrase = str(desk.home.parent / "passphrase")
-    await desk.owner("passphrase", "--file", passphrase)
-    await desk.owner("approvals", "show", operation)
-    await desk.owner("approvals", "approve", operation, "--passphrase-file", passphrase)
-    await call(client, "Go on with it, once.", "operations_resume", operation_id=operation)
-    await call(client, "And again, as a confused agent would.", "operations_resume", operation_id=operation)
-    desk.simulator.release_events()  # Bridge hears of it, which takes it half a minute otherwise
-    await asyncio.sleep(1.5)
-    await call(client, "Where is it?", "operations_status", operation_id=operation)
-    await call(
-        client,
-        "The same once more: Bridge would say yes and drop it without a word.",
-        "mail_reply",
-        message=found["messages"][0]["handle"],
-        text="Thank you. Thursday suits us well.",
+    await call(client, "Not answered yet: asking again changes nothing.", "operations_resume", operation_id=operation)
+    owner.types(
+        "The owner looks what it is, told from the plan and not in the agent's words,", "approvals", "show", operation
     )
-    left = desk.simulator.sent
-    say(f"What left: {len(left)} mail, to {left[0].recipient}, in the thread of {left[0].header.get('In-Reply-To')}")
-    await desk.owner("receipts", "show", operation)
+    secretly = ("--passphrase-file", str(owner.passphrase))
+    owner.types(
+        "and says yes (with the passphrase, which no agent has).", "approvals", "approve", operation, secretly=secretly
+    )
+    await call(
+        client, "Now the agent goes on; old handles became new ones.", "operations_resume", operation_id=operation
+    )
+    await call(client, "A second time nothing is done.", "operations_resume", operation_id=operation)
+    await call(
+        client, "Where is it, and how well is that known?", "operations_status", operation_id=operation, items=True
+    )
+
+
+async def answering(client: Client[Any], owner: Owner) -> None:
+    """A reply: shown to the owner as it would leave, sent once, and known again afterwards."""
+    found = await call(client, "Which mail wants an answer?", "messages_search", query="from:ferreira", limit=1)
+    reply = {"message": found["messages"][0]["handle"], "text": "Thank you. Thursday suits us well."}
+    waiting = await call(client, "Answer it (the rules ask the owner first).", "mail_reply", **reply)
+    operation = waiting["operation_id"]
+    owner.types("The owner sees exactly what would leave, to whom,", "approvals", "show", operation)
+    secretly = ("--passphrase-file", str(owner.passphrase))
+    owner.types("and says yes.", "approvals", "approve", operation, secretly=secretly)
+    await call(client, "The agent goes on with it, once.", "operations_resume", operation_id=operation)
+    await call(client, "A second time nothing is sent.", "operations_resume", operation_id=operation)
+    await call(client, "The same once more: Bridge would say yes, and drop it without a word.", "mail_reply", **reply)
+    owner.types("What left, to whom, and what is known of it:", "receipts", "show", operation)
+
+
+ACTS = (reading, approving, answering)
 
 
 async def call(client: Client[Any], why: str, tool: str, **arguments: Any) -> dict[str, Any]:

@@ -28,10 +28,16 @@ from mcp_proton.storage.tomllines import Lines, parse
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+    from typing import Unpack
 
+    from mcp_proton.bridge.backend import BridgeBackend
+    from mcp_proton.bridge.sync import Sightings
+    from mcp_proton.bridge.trials import Trials
+    from mcp_proton.domain.findings import KnownFindings
     from mcp_proton.domain.limits import Switches
     from mcp_proton.domain.ports import MailBackend, SecretProvider
     from mcp_proton.imap.backend import ImapBackend
+    from mcp_proton.imap.backend import Settings as More
     from mcp_proton.imap.endpoint import Credentials, Endpoint, TlsMode
     from mcp_proton.imap.indexing import DateIndexStore
     from mcp_proton.imap.limits import Timing
@@ -40,10 +46,12 @@ if TYPE_CHECKING:
     from mcp_proton.simulator import Simulator
     from mcp_proton.storage.artifacts import FileArtifacts
     from mcp_proton.storage.channels import SqlChannels
+    from mcp_proton.storage.findings import FileFindings
     from mcp_proton.storage.journal import SqlJournal
     from mcp_proton.storage.switches import SqlSwitches
 
 TIDY_AFTER = 30.0
+_IDENTITY = {"name": "mcp-proton", "version": __version__}
 DEMO_CLIENT = "demo"
 DEMO_ACCOUNT = "demo"
 DEMO_MESSAGES = 140
@@ -104,6 +112,7 @@ class Running:
 
     service: MailService
     settings: Settings
+    trials: Trials
 
 
 class SystemClock:
@@ -248,11 +257,13 @@ def fingerprint(certificate_pem: str) -> str:
 
 @asynccontextmanager
 async def _opened(found: Settings, vault: SecretProvider) -> AsyncIterator[Running]:
+    from mcp_proton.bridge.trials import Trials
     from mcp_proton.domain.effects import Effect
     from mcp_proton.services import registry
     from mcp_proton.services.service import MailService
     from mcp_proton.services.world import Settings as ServiceSettings
     from mcp_proton.services.world import World
+    from mcp_proton.services.wrappers import RetryReads
     from mcp_proton.storage.artifacts import FileArtifacts
     from mcp_proton.storage.channels import SqlChannels
     from mcp_proton.storage.database import Database
@@ -265,6 +276,7 @@ async def _opened(found: Settings, vault: SecretProvider) -> AsyncIterator[Runni
     from mcp_proton.storage.policyfile import PolicyInForce
     from mcp_proton.storage.runners import Runner
     from mcp_proton.storage.sendings import SqlSendings
+    from mcp_proton.storage.sightings import FileSightings
     from mcp_proton.storage.switches import SqlSwitches
 
     clock, kept = SystemClock(), found.config.storage
@@ -274,17 +286,29 @@ async def _opened(found: Settings, vault: SecretProvider) -> AsyncIterator[Runni
     runner = Runner(database, clock)
     journal = SqlJournal(database, clock, timedelta(days=kept.payload_days), runner)
     dates = FileDateIndexes(found.folders.state / "dates", enabled=kept.date_index)
-    accounts = Accounts(found.config, lambda name, account: _served(name, account, vault, dates))
+    known = findings(found)
+    sightings = FileSightings(found.folders.state / "sync")
+
+    def served(name: str, account: Account) -> MailBackend:
+        return RetryReads(
+            backend(name, account, lambda: vault.secret(name), dates=dates, known=known, sightings=sightings)
+        )
 
     def opened_for(effect: Effect) -> list[Path]:
         return [path for fence in policy_file.current().fences for path in fence.folders.get(effect, ())]
 
+    accounts = Accounts(found.config, served)
     artifacts = FileArtifacts(
         found.folders.artifacts,
         clock,
         keep=timedelta(days=kept.artifact_days),
         most_octets=kept.artifact_megabytes << 20,
         exports=lambda: opened_for(Effect.EXPORT),
+    )
+    leases = SqlLeases(database, clock, runner)
+
+    trials = Trials(
+        lambda name: _bridge(name, found.config.accounts[name], lambda: vault.secret(name), known), known, leases, clock
     )
     world = World(
         catalog=registry.load(),
@@ -299,17 +323,18 @@ async def _opened(found: Settings, vault: SecretProvider) -> AsyncIterator[Runni
             reviews=found.config.reviews,
             spool=found.folders.state,
         ),
-        leases=SqlLeases(database, clock, runner),
+        leases=leases,
         sendings=SqlSendings(database),
         draft_notes=SqlDraftNotes(database, clock),
         channels=SqlChannels(database, clock),
         files=FileMailFiles(exports=lambda: opened_for(Effect.EXPORT), imports=lambda: opened_for(Effect.IMPORT)),
         alarm=SqlSwitches(database, _switches(found), clock).freeze,
+        clear=lambda: trials.clear(accounts.names),
     )
     service = MailService(world)
     tidying = asyncio.create_task(_tidy(journal, artifacts, timedelta(days=kept.journal_days)))
     try:
-        yield Running(service, found)
+        yield Running(service, found, trials)
     finally:
         await service.aclose()
         tidying.cancel()
@@ -378,31 +403,53 @@ def backend(
     *,
     dates: DateIndexStore | None = None,
     timing: Timing | None = None,
+    known: KnownFindings | None = None,
+    sightings: Sightings | None = None,
 ) -> ImapBackend:
     """Return the backend of an account as config.toml describes it. Opens nothing by itself."""
-    from mcp_proton.bridge.backend import BridgeBackend
     from mcp_proton.imap.backend import ImapBackend
     from mcp_proton.imap.endpoint import Credentials
 
-    kind = BridgeBackend if account.kind is Kind.BRIDGE else ImapBackend
     login = Credentials(account.username, password)
-    identity = {"name": "mcp-proton", "version": __version__}
-    return kind(
-        name,
-        endpoint(account),
-        login,
-        identity=identity,
-        dates=dates,
-        timing=timing,
-        outlet=outlet(account, login),
-        configured=account.senders,
+    more: More = {
+        "identity": _IDENTITY,
+        "dates": dates,
+        "timing": timing,
+        "outlet": outlet(account, login),
+        "configured": account.senders,
+    }
+    if account.kind is Kind.BRIDGE:
+        return _bridge(name, account, password, known, guarded=account.guarded_trash, sightings=sightings, **more)
+    return ImapBackend(name, endpoint(account), login, **more)
+
+
+def _bridge(
+    name: str,
+    account: Account,
+    password: Callable[[], Awaitable[str]],
+    known: KnownFindings | None,
+    *,
+    guarded: bool = False,
+    sightings: Sightings | None = None,
+    **more: Unpack[More],
+) -> BridgeBackend:
+    from mcp_proton.bridge.backend import BridgeBackend
+    from mcp_proton.imap.endpoint import Credentials
+
+    login = Credentials(account.username, password)
+    more.setdefault("identity", _IDENTITY)
+    more.setdefault("outlet", outlet(account, login))
+    more.setdefault("configured", account.senders)
+    return BridgeBackend(
+        name, endpoint(account), login, guarded_trash=guarded, findings=known, sightings=sightings, **more
     )
 
 
-def _served(name: str, account: Account, vault: SecretProvider, dates: DateIndexStore) -> MailBackend:
-    from mcp_proton.services.wrappers import RetryReads
+def findings(found: Settings) -> FileFindings:
+    """Return what trials showed of the owner's accounts."""
+    from mcp_proton.storage.findings import FileFindings
 
-    return RetryReads(backend(name, account, lambda: vault.secret(name), dates=dates))
+    return FileFindings(found.folders.state / "findings")
 
 
 def _demo_config(simulator: Simulator) -> Config:

@@ -113,6 +113,7 @@ async def test_a_connection_lost_before_the_mail_was_taken_is_unsure_and_then_kn
     desk.sim.faults.at("after DATA", action="drop")
     told = await desk.ask("mail_send", **MAIL)
     assert told["status"] == "unsure"
+    await desk.now(told)
     await desk.wind(120)
     assert (await desk.now(told))["state"] == "failed"
     assert (desk.left, (await sent(desk, "mail_send", **MAIL))["status"]) == ([], "ok")
@@ -166,3 +167,24 @@ async def test_two_at_once_are_sent_one_after_the_other_and_a_double_is_refused(
     told = await asyncio.gather(*(desk.ask("mail_send", **MAIL) for _ in range(3)))
     assert sorted(one["status"] for one in told) == ["conflict", "conflict", "ok"]
     assert len(desk.left) == 1
+
+
+async def test_a_bridge_that_was_cut_off_has_heard_of_nothing_yet_and_nothing_is_concluded_from_that(
+    desk: Desk,
+) -> None:
+    """N-16: a mail that left, a Bridge that lost the network: what its Sent does not show means nothing for a while."""
+    desk.sim.faults.at("after acceptance", action="drop")
+    told = await desk.ask("mail_send", **MAIL)
+    await desk.sim.go_offline()
+    desk.clock.wind(seconds=600)
+    assert (await desk.now(told))["status"] == "unsure"
+    await desk.sim.go_online()
+    assert (await desk.now(told))["status"] == "unsure"  # ten minutes are over, but Bridge is back for a moment only
+    again = await desk.ask("mail_send", **MAIL)
+    assert (again["code"], len(desk.left)) == ("may_be_sent_already", 1)
+    await desk.wind(40)
+    for _ in range(300):  # connecting again after a loss takes the backend some patience
+        if (now := await desk.now(told))["state"] == "succeeded":
+            break
+        await asyncio.sleep(0.1)
+    assert (now["state"], len(desk.left)) == ("succeeded", 1)

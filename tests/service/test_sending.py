@@ -267,3 +267,17 @@ async def test_a_reader_is_offered_nothing_that_sends(house: House) -> None:
     assert not {name for name in names if name.startswith(("mail_", "invitations_", "artifacts_"))}
     house.rules(preset="assistant")
     assert {"mail_send", "mail_reply", "artifacts_create"} <= (await house.service.offered(house.agent)).names
+
+
+async def test_the_limits_of_a_mail_are_told_before_anything_is_read(open_house: House) -> None:
+    """A-47: ours are Proton's hundred recipients, 900 characters of subject, 1 MiB of each text, 50 attachments."""
+    crowd = [f"p{number}@example.org" for number in range(60)]
+    told = await open_house.ask("mail_send", to=crowd, cc=[f"q{one}" for one in crowd], subject="x", text="y")
+    assert (told["status"], told["code"]) == ("refused", "too_many_recipients")
+    assert "100" in told["why"]
+    request = CATALOG.by_name["mail_send"].request
+    for beyond in ({"to": [f"p{n}@example.org" for n in range(101)]}, {"subject": "x" * 901}, {"text": "x" * ((1 << 20) + 1)},
+                   {"attach": ["art_abcdefghijklmnop"] * 51}):  # fmt: skip
+        with pytest.raises(ValueError, match="at most"):
+            request.model_validate(beyond)
+    assert (await open_house.ask("mail_send", subject="x", text="y"))["status"] == "refused"

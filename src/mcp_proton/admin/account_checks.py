@@ -36,7 +36,7 @@ async def account(name: str, one: Account) -> list[Check]:
     async def give() -> str:
         return password
 
-    found = await trial.log_in(name, one, give)
+    found = await trial.log_in(name, one, give, bootstrap.findings(bootstrap.settings(os.environ)))
     kept = ok(f"{name}: password", f"found ({one.secret.partition(':')[0]})")
     return [kept, *(_well(name, one, found) if found.health.connected else await _ill(name, one, found.health))]
 
@@ -105,15 +105,22 @@ def _version(name: str, one: Account, found: Trial) -> Check:
     )
     if one.kind is Kind.BRIDGE and not version:
         return Check(title, State.NOTE, "what answers does not say that it is Proton Mail Bridge")
-    if not found.unverified:
+    if not found.unverified and not found.health.disproved:
         return ok(title, f"{server}: all that is offered was verified")
-    return Check(title, State.NOTE, f"{server}: not verified here: {', '.join(found.unverified)}")
+    if found.health.disproved:
+        disproved = f"seen to do something else, so refused: {', '.join(found.health.disproved)}"
+        return Check(title, State.NOTE, f"{server}: {disproved}", "file and delete that mail in a Proton app")
+    following = (
+        f"`mcp-proton doctor {name} --prove` tries it; until then it is asked about" if found.health.unproved else None
+    )
+    return Check(title, State.NOTE, f"{server}: not verified here: {', '.join(found.unverified)}", following)
 
 
 def _sync(name: str, health: Health) -> Check:
     title = f"{name}: sync"
     if health.syncing:
-        return Check(title, State.NOTE, "Bridge still takes in the mailbox", "until it is done, older mail is missing")
+        why = health.why or "Bridge still takes in the mailbox"
+        return Check(title, State.NOTE, why, "until that is over mail may be missing, and deleting and bulk wait")
     return ok(title, "nothing is being taken in" if health.syncing is False else "no sign of one going on")
 
 

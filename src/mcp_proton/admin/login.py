@@ -56,6 +56,7 @@ async def prove(
         username=username,
         secret=place,
         certificate=str(pin) if pin else None,
+        guarded_trash=before is not None and before.guarded_trash and before.kind is server.kind,
         **_kept_for_sending(before),
     )
     offered, stored = await _offered(name, place, wanted, server)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from mcp_proton.config.tables import Account, Security
+    from mcp_proton.domain.findings import KnownFindings
     from mcp_proton.domain.ports import Health
     from mcp_proton.imap.backend import ImapBackend
 
@@ -38,9 +39,14 @@ class Trial:
     sending_trouble: MailError | None = None
 
 
-async def log_in(name: str, account: Account, password: Callable[[], Awaitable[str]]) -> Trial:
-    """Connect, check the certificate, log in, look around. Trouble is in `health`, with its code; never raises it."""
-    backend = bootstrap.backend(name, account, password, timing=_PATIENCE)
+async def log_in(
+    name: str, account: Account, password: Callable[[], Awaitable[str]], known: KnownFindings | None = None
+) -> Trial:
+    """Connect, check the certificate, log in, look around. Trouble is in `health`, with its code; never raises it.
+
+    `known` is what trials showed of its server so far.
+    """
+    backend = bootstrap.backend(name, account, password, timing=_PATIENCE, known=known)
     try:
         health = await backend.health()
         if not health.connected:

@@ -54,7 +54,13 @@ def _values(account: Account) -> dict[str, editing.Value]:
     plain = Account(
         kind=account.kind, username=account.username, secret=account.secret, certificate=account.certificate
     )
-    usual = {"host": plain.host, "imap_port": plain.imap, "smtp_port": plain.smtp, "security": plain.protection}
+    usual = {
+        "host": plain.host,
+        "imap_port": plain.imap,
+        "smtp_port": plain.smtp,
+        "security": plain.protection,
+        "guarded_trash": plain.guarded_trash,
+    }
     told: dict[str, editing.Value] = {"kind": account.kind.value}
     for key, value in account.model_dump(mode="json", exclude={"kind", *SENDING_KEYS}).items():
         told[key] = None if key in usual and value == usual[key] else value

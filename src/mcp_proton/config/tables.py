@@ -125,6 +125,7 @@ SENDING_KEYS = frozenset({"sending", "smtp_host", "smtp_security", "smtp_certifi
 class Account(Table):
     """`[accounts.NAME]`: one login.
 
+    `guarded_trash`: on Bridge, a star holds what is moved to Trash until it was seen there.
     `sending` off: mail is read, filed and drafted only. What is left out of `smtp_…` is as for IMAP. `identities` are the
     addresses to send as, beside the login name; `signatures` are by address.
     """
@@ -137,6 +138,7 @@ class Account(Table):
     username: Text
     secret: Annotated[str, AfterValidator(_secret)]
     certificate: Fingerprint | None = None
+    guarded_trash: StrictBool = False
     sending: StrictBool = True
     smtp_host: Host | None = None
     smtp_security: Security | None = None
@@ -148,6 +150,8 @@ class Account(Table):
     def _whole(self) -> Self:
         if self.kind is Kind.BRIDGE and self.certificate is None:
             raise ValueError("needs `certificate`: Bridge signs its own; `mcp-proton setup` shows and stores it")
+        if self.guarded_trash and self.kind is not Kind.BRIDGE:
+            raise ValueError("guarded_trash is for kind bridge: any other server moves a message to Trash in one step")
         if self.security is Security.PLAIN and self.host not in ("127.0.0.1", "::1"):
             raise ValueError("security plain is possible only with host 127.0.0.1 or ::1")
         if self.smtp_protection is Security.PLAIN and self.submission_host not in ("127.0.0.1", "::1"):

@@ -74,7 +74,8 @@ class Coverage:
     """How far an answer can be relied upon (N-3).
 
     `complete`: nothing that matches was left out up to and including the last row (or at all, without continuation).
-    `order` says in words how rows are sorted. `by_server` and `by_us` name the criteria each side decided.
+    `order` says in words how rows are sorted. `by_server` and `by_us` name the criteria each side decided. `code` is
+    `not_synced` while the server's own view is not settled.
     """
 
     complete: bool
@@ -83,6 +84,7 @@ class Coverage:
     why: str | None = None
     by_server: tuple[str, ...] = ()
     by_us: tuple[str, ...] = ()
+    code: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +98,11 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """What a look at the account showed. `mode` is combined or split (Bridge); `syncing` None: it cannot be known."""
+    """What a look at the account showed. `mode` is combined or split (Bridge); `syncing` None: it cannot be known.
+
+    `unproved` and `disproved` are families of changes whose row in the effect table is not known to hold on this version,
+    or is known not to.
+    """
 
     connected: bool
     server: str = ""
@@ -104,6 +110,8 @@ class Health:
     mode: str | None = None
     capabilities: tuple[str, ...] = ()
     syncing: bool | None = None
+    unproved: tuple[str, ...] = ()
+    disproved: tuple[str, ...] = ()
     code: str | None = None
     why: str | None = None
     next: str | None = None
@@ -116,6 +124,11 @@ class MailBackend(Protocol):
     raises `Stale` when it no longer points at its message.
     """
 
+    @property
+    def lag(self) -> float:
+        """Seconds after which what it did shows in what it lists (Bridge: its events). Younger, "not there" says nothing."""
+        ...
+
     def features(self) -> Mapping[str, Standing]:
         """What this server can do, by our own words, without asking it anything."""
         ...
@@ -126,6 +139,13 @@ class MailBackend(Protocol):
 
     async def health(self) -> Health:
         """Look whether the account works. Never raises: trouble is in the answer."""
+        ...
+
+    async def unsettled(self, *, look: bool = True) -> str | None:
+        """Say why the server's own view is not to be relied upon for now (N-9); None where there is no sign of that.
+
+        It may take a second or two; without `look` it is what was seen last, at once.
+        """
         ...
 
     async def mailboxes(self, *, counts: bool = False, fresh: bool = False) -> Sequence[Mailbox]:

@@ -13,7 +13,7 @@ from .caller import Audience
 from .effects import READING, Effect
 from .handles import Handle
 from .outcome import Fate, Status
-from .plan import Doubtful, Impact, ReviewLine
+from .plan import Impact, ReviewLine, Unfamiliar
 
 if TYPE_CHECKING:
     from .context import Context
@@ -46,13 +46,13 @@ class Finer:
     """What an operation's own `plan` adds to what the field types say.
 
     `effects` replaces the operation's effects for the scopes in the request; `impacts` are added as they are.
-    `doubts` are recipients that the owner is asked about even where sending is allowed.
+    `unfamiliar` are recipients that the owner is asked about even where sending is allowed.
     """
 
     effects: frozenset[Effect] | None = None
     impacts: frozenset[Impact] = frozenset()
     review: tuple[ReviewLine, ...] = ()
-    doubts: tuple[Doubtful, ...] = ()
+    unfamiliar: tuple[Unfamiliar, ...] = ()
 
 
 Perform = Callable[[Any, "Context"], Awaitable[Any]]
@@ -65,6 +65,8 @@ Items = Callable[[Any], Sequence[Handle]]
 """Returns what an operation acts upon, one fate each; by default it is every message that the request names."""
 Look = Callable[[Any, Sequence[Fate], float, "Context"], Awaitable[Sequence[Fate]]]
 """Looks what became of items, so many seconds ago at least, and returns their fates as they are known now."""
+Happened = Callable[[Any, "Context"], Awaitable["bool | None"]]
+"""Looks whether an act on no messages happened: what it was to bring about is there (True), is not (False), or who knows."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,10 +77,11 @@ class Operation:
     ready (pin, expand); where they depend on the request, `ready` says what they are. `purpose`: without this effect there
     is no use in it, so it is not shown to whom that is denied. `steers` marks the journal family: no effect on mail of its
     own, so any known caller may use it on its own records. `chunked`: it acts through `Context.batch` only, so it may go on
-    in the background and be gone on with by another process; `look` settles items whose end is not known. `repeatable`:
-    asked for twice it does no more than once, since it finds what is done already; one that was interrupted is gone on
-    with from its start. `outlined` are the fields of a request that may be remembered with the record, where others hold
-    content; None: all but the messages.
+    in the background and be gone on with by another process; `look` settles items whose end is not known, `happened` what
+    acts on no messages. `found` says, for `undo`, where messages are whose only handle the operation took away.
+    `repeatable`: asked for twice it does no more than once, since it finds what is done already; one that was interrupted
+    is gone on with from its start. `outlined` are the fields of a request that may be remembered with the record, where
+    others hold content; None: all but the messages.
     """
 
     request: type[Request]
@@ -95,6 +98,8 @@ class Operation:
     look: Look | None = None
     items: Items | None = None
     outlined: frozenset[str] | None = None
+    found: Look | None = None
+    happened: Happened | None = None
     chunked: bool = False
     needs: frozenset[str] = frozenset()
     audience: Audience = Audience.AGENT

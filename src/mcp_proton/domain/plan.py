@@ -28,6 +28,14 @@ class Impact:
     scope: Scope = Scope()
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class Doubt:
+    """A verb whose effect is not proved on the version of the server that an account is on (N-8)."""
+
+    account: str
+    verb: str
+
+
 @dataclass(frozen=True, slots=True)
 class ReviewLine:
     """One thing the owner must see before answering. `untrusted` marks text that a stranger wrote."""
@@ -38,21 +46,21 @@ class ReviewLine:
     risk: bool = False
 
 
-class Doubt(StrEnum):
-    """Why a recipient is not known well enough to be written to unasked."""
+class Contact(StrEnum):
+    """How far a recipient is from being known well enough to be written to unasked."""
 
-    FIRST_CONTACT = "first_contact"
+    FIRST = "first_contact"
     """The owner never wrote to them or heard from them."""
     ONLY_RECEIVED = "only_received"
     """The address is known from received mail alone: whoever wrote that mail chose it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Doubtful:
+class Unfamiliar:
     """A recipient, and why the owner is asked about them even where sending is allowed (N-7)."""
 
     recipient: str
-    doubt: Doubt
+    contact: Contact
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +72,8 @@ class Plan:
     recipients: tuple[str, ...] = ()
     paths: tuple[Path, ...] = ()
     review: tuple[ReviewLine, ...] = field(default=())
-    doubts: tuple[Doubtful, ...] = ()
+    unfamiliar: tuple[Unfamiliar, ...] = ()
+    doubts: frozenset[Doubt] = frozenset()
 
     def __or__(self, other: Plan) -> Plan:
         return Plan(
@@ -73,7 +82,8 @@ class Plan:
             recipients=tuple(dict.fromkeys((*self.recipients, *other.recipients))),
             paths=tuple(dict.fromkeys((*self.paths, *other.paths))),
             review=(*self.review, *other.review),
-            doubts=tuple(dict.fromkeys((*self.doubts, *other.doubts))),
+            unfamiliar=tuple(dict.fromkeys((*self.unfamiliar, *other.unfamiliar))),
+            doubts=self.doubts | other.doubts,
         )
 
     @property

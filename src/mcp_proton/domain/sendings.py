@@ -78,6 +78,8 @@ class Sending:
     draft: Handle | None = None
     stray: bool = False
     bounces: tuple[Bounce, ...] = ()
+    looked: datetime | None = None
+    """Since when every look reached the server and did not find it."""
     why: str = ""
     """What was said of it, perhaps by the server: told at once, and not remembered."""
 

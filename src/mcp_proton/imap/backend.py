@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypedDict
 
-from mcp_proton.domain.errors import Invalid, MailError, Stale, Unsupported
+from mcp_proton.domain.errors import Invalid, MailError, Stale, Unavailable, Unsupported
 from mcp_proton.domain.ports import Health, Standing
 from mcp_proton.imap import effect_tables, features, health, roles, senders
 from mcp_proton.imap.appending import Appending
-from mcp_proton.imap.errors import printable
+from mcp_proton.imap.errors import ConnectionLost, printable
 from mcp_proton.imap.filing import Filing
 from mcp_proton.imap.flagging import Flagging
 from mcp_proton.imap.homes import Homes
@@ -68,6 +68,7 @@ class ImapBackend:
     step: int | None = STEP
     _marks = Marks(MessageIdToken())
     advice = health.ADVICE
+    lag = 0.0
 
     def __init__(
         self,
@@ -119,11 +120,23 @@ class ImapBackend:
     async def health(self) -> Health:
         """Log in if need be, and say how it is."""
         try:
-            async with self._pool().session() as session:
-                await session.noop()
+            try:
+                await self._greet()
+            except Unavailable as lost:
+                if lost.code != ConnectionLost.code:
+                    raise
+                await self._greet()  # a kept connection that died unseen says nothing of how the server is now
             return await self._well()
         except MailError as error:
             return health.trouble(error, self.advice)
+
+    async def _greet(self) -> None:
+        async with self._pool().session() as session:
+            await session.noop()
+
+    async def unsettled(self, *, look: bool = True) -> str | None:
+        """Never: the server is where the mail is."""
+        return None
 
     async def mailboxes(self, *, counts: bool = False, fresh: bool = False) -> Sequence[Mailbox]:
         """All mailboxes, parents first."""

@@ -43,6 +43,7 @@ class Conversation:
         self.extensions: Mapping[str, str] = {}
         self.logins: Sequence[str] = ()
         self._answer: asyncio.Future[SMTPResponse] | None = None
+        self._last = b""
 
     @classmethod
     async def begin(cls, endpoint: Endpoint, timing: SubmissionTiming) -> Conversation:
@@ -93,14 +94,16 @@ class Conversation:
         return await self._ask("announcing the message", b"DATA")
 
     async def text(self, chunks: AsyncIterator[bytes]) -> SMTPResponse | None:
-        """Send the text up to its end, which is `end`. A reply that comes before that, and ends it, is returned."""
+        """Send the text up to its last piece, which goes with its end. A reply that comes before that is returned."""
         early = asyncio.ensure_future(self._wire.answer())
         self._answer = early
         with smtp_border("handing the message over"):
             async for chunk in chunks:
                 if early.done():
                     return early.result()
-                await self._wire.push(chunk, self._timing.block)
+                if self._last:
+                    await self._wire.push(self._last, self._timing.block)
+                self._last = chunk
             return early.result() if early.done() else None
 
     async def end(self, mark: bytes) -> SMTPResponse:
@@ -108,7 +111,7 @@ class Conversation:
         if self._answer is None:
             raise Defect("the end of a text that was not begun")
         with smtp_border("waiting whether the message was taken"):
-            self._wire.write(mark)
+            self._wire.write(self._last + mark)
             async with asyncio.timeout(self._timing.end):
                 return await self._answer
 

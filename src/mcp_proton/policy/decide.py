@@ -27,10 +27,11 @@ from .reasons import (
     OwnerMay,
     OwnersAlone,
     Reason,
-    RecipientDoubtful,
+    RecipientUnfamiliar,
     RuleSays,
     Unclassified,
     UnknownClient,
+    Unproved,
 )
 from .rules import Rule, Verdict
 
@@ -53,7 +54,9 @@ def decide(policy: Policy, caller: Caller, plan: Plan, usage: Usage, now: dateti
     if barred is not None:
         return Decision(Verdict.DENY, (barred,))
     reasons = tuple(judge(policy, caller, impact, now) for impact in _in_order(plan))
-    reasons += tuple(_doubts(policy, caller, plan))
+    if not caller.is_owner:  # who asks at the owner's own surface is the one who would be asked
+        reasons += tuple(Unproved(doubt.account, doubt.verb) for doubt in sorted(plan.doubts))
+    reasons += tuple(_unfamiliar(policy, caller, plan))
     fences = tuple(fence for fence in policy.fences if fence.applies(caller, plan))
     limits = _limits(fences, plan)
     breaches = tuple(dict.fromkeys(_breaches(fences, caller, plan, limits, usage)))
@@ -150,14 +153,14 @@ def _limits(fences: tuple[Fence, ...], plan: Plan) -> tuple[Limit, ...]:
     return tuple(limit for fence in fences for limit in fence.limits(plan))
 
 
-def _doubts(policy: Policy, caller: Caller, plan: Plan) -> Iterator[Reason]:
-    """Yield a reason to ask for every doubtful recipient that the owner has not named in a boundary that applies."""
+def _unfamiliar(policy: Policy, caller: Caller, plan: Plan) -> Iterator[Reason]:
+    """Yield a reason to ask for every unfamiliar recipient that the owner has not named in a boundary that applies."""
     if caller.is_owner:
         return
     named = [fence.recipients for fence in policy.fences if fence.recipients and fence.applies(caller, plan)]
-    for one in plan.doubts:
+    for one in plan.unfamiliar:
         if not any(reaches(allowed, one.recipient) for allowed in named):
-            yield RecipientDoubtful(one)
+            yield RecipientUnfamiliar(one)
 
 
 def _in_order(plan: Plan) -> list[Impact]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from mcp_proton.domain.plan import Doubt
+from mcp_proton.domain.plan import Contact
 
 from .rules import Rule, Verdict
 from .wording import doing
 
 if TYPE_CHECKING:
     from mcp_proton.domain.effects import Effect
-    from mcp_proton.domain.plan import Doubtful, Impact
+    from mcp_proton.domain.plan import Impact, Unfamiliar
 
 _IS = {Verdict.ALLOW: "is allowed", Verdict.ASK: "needs the owner's approval", Verdict.DENY: "is denied"}
 
@@ -163,21 +163,38 @@ class Frozen:
 
 
 @dataclass(frozen=True, slots=True)
-class RecipientDoubtful:
+class RecipientUnfamiliar:
     """Sending is allowed, and the recipient is one of whom the owner should hear first (N-7)."""
 
-    doubtful: Doubtful
+    who: Unfamiliar
     verdict: ClassVar[Verdict] = Verdict.ASK
     source: ClassVar[str] = "recipients not known"
 
     def __str__(self) -> str:
-        return f"`{self.doubtful.recipient}` {_DOUBTS[self.doubtful.doubt]}, so the owner is asked"
+        return f"`{self.who.recipient}` {_CONTACTS[self.who.contact]}, so the owner is asked"
 
 
-_DOUBTS = {
-    Doubt.FIRST_CONTACT: "was not found among those the owner wrote to or heard from",
-    Doubt.ONLY_RECEIVED: "is known from received mail only, and the owner never wrote there",
+_CONTACTS = {
+    Contact.FIRST: "was not found among those the owner wrote to or heard from",
+    Contact.ONLY_RECEIVED: "is known from received mail only, and the owner never wrote there",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Unproved:
+    """The effect table is not proved on the version of the server: whatever the rules allow, the owner is asked (N-8)."""
+
+    account: str
+    verb: str
+    verdict: ClassVar[Verdict] = Verdict.ASK
+    source: ClassVar[str] = "unproved"
+
+    def __str__(self) -> str:
+        return (
+            f"what `{self.verb}` does in `{self.account}` is not proved on this version of the server, so the owner is asked; "
+            "`mcp-proton doctor --prove` proves it"
+        )
+
 
 Reason = (
     RuleSays
@@ -191,7 +208,8 @@ Reason = (
     | ClientPaused
     | AccountPaused
     | Frozen
-    | RecipientDoubtful
+    | RecipientUnfamiliar
+    | Unproved
 )
 """Every reason has `verdict`, `source` and a sentence (`str`)."""
 

@@ -12,7 +12,7 @@ from mcp_proton.domain.context import Context
 from mcp_proton.domain.errors import Unavailable
 from mcp_proton.domain.handles import Handle
 from mcp_proton.domain.mail import Address, Envelope, Mailbox, Role
-from mcp_proton.domain.plan import Doubt, Doubtful
+from mcp_proton.domain.plan import Contact, Unfamiliar
 from mcp_proton.domain.ports import Clock, MailBackend, Page
 from mcp_proton.domain.query import Contains, Field, Or
 
@@ -25,10 +25,12 @@ _PAGE = 100
 _RECEIVED = (Role.INBOX, Role.ARCHIVE, Role.FOLDER)
 
 
-async def doubts(account: str, recipients: Iterable[str], answered: str | None, ctx: Context) -> tuple[Doubtful, ...]:
+async def unfamiliar(
+    account: str, recipients: Iterable[str], answered: str | None, ctx: Context
+) -> tuple[Unfamiliar, ...]:
     """Return the recipients of whom the owner should hear before they are written to. `answered` is a handle.
 
-    While the server cannot be asked, everybody is doubtful whom our own memory does not know.
+    While the server cannot be asked, everybody is unfamiliar whom our own memory does not know.
     """
     unknown = {key(one): one for one in recipients}
     own = {key(one.email) for one in await ctx.backend(account).identities()}
@@ -39,12 +41,12 @@ async def doubts(account: str, recipients: Iterable[str], answered: str | None, 
     try:
         return await _looked_up(account, unknown, own, answered, ctx)
     except Unavailable:
-        return tuple(Doubtful(email, Doubt.FIRST_CONTACT) for email in unknown.values())
+        return tuple(Unfamiliar(email, Contact.FIRST) for email in unknown.values())
 
 
 async def _looked_up(
     account: str, unknown: dict[str, str], own: Collection[str], answered: str | None, ctx: Context
-) -> tuple[Doubtful, ...]:
+) -> tuple[Unfamiliar, ...]:
     backend = ctx.backend(account)
     boxes = await ctx.mailboxes(account)
     look = _Look(backend, ctx.clock)
@@ -57,7 +59,7 @@ async def _looked_up(
     received = [box for box in boxes if box.role in _RECEIVED and box.selectable]
     heard = await look.named(received, (Field.FROM,), unknown, lambda row: row.sender)
     return tuple(
-        Doubtful(email, Doubt.ONLY_RECEIVED if one in heard else Doubt.FIRST_CONTACT) for one, email in unknown.items()
+        Unfamiliar(email, Contact.ONLY_RECEIVED if one in heard else Contact.FIRST) for one, email in unknown.items()
     )
 
 

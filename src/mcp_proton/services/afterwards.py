@@ -61,8 +61,9 @@ async def _filed(
         _log.info("the copy of a mail that left is not in Sent: %s", error.message)
         return sending, error.code
     if found.sent is None:
-        return sending, None
-    sending = replace(sending, stage=Stage.FOUND, sent=found.sent)
+        sending = replace(sending, looked=ctx.clock.now())
+    else:
+        sending = replace(sending, stage=Stage.FOUND, sent=found.sent)
     await _kept(sending, ctx)
     return sending, None
 

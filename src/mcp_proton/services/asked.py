@@ -21,7 +21,7 @@ def outline(operation: Operation, request: Request) -> str | None:
 
     INVARIANT: no content. An operation whose requests hold some says what may be kept of them.
     """
-    if operation.look is None and operation.undo is None:
+    if operation.look is None and operation.undo is None and operation.happened is None:
         return None
     if operation.outlined is not None:
         return request.model_dump_json(by_alias=True, include=set(operation.outlined))

@@ -24,7 +24,7 @@ from .posted import code_of, status_of
 from .world import World
 
 _log = logging.getLogger(__name__)
-_PAUSES = (1.0, 1.0, 2.0, 8.0, 20.0, 40.0)
+_PAUSES = (0.1, 1.0, 1.0, 2.0, 8.0, 20.0, 40.0)
 """In multiples of `sent_after`: how long to wait before the next look; the last one again and again."""
 
 
@@ -56,14 +56,16 @@ class Following:
 
     async def one(self, operation_id: str) -> Sending | None:
         """Look at one, and return what is known then. Trouble with the server leaves it as it was."""
+        if await self._is_underway(operation_id):  # asked first: what is known is written before an operation ends
+            return await self._world.sendings.find(operation_id)
         sending = await self._world.sendings.find(operation_id)
-        if sending is None or await self._is_underway(sending):
-            return sending
+        if sending is None:
+            return None
         try:
             looked = await self._looked(sending)
         except MailError as error:
             _log.info("what became of a mail cannot be seen yet: %s", error.message)
-            return sending
+            looked = replace(sending, looked=None)
         if looked != sending:
             await self._world.sendings.write(looked)
         await self._settle(looked)
@@ -82,10 +84,13 @@ class Following:
     async def left_as(self, operation_id: str) -> Status | None:
         """Say how an operation that sends stands when it was cut short; None where the store does not tell.
 
-        What was never written down as about to leave has not left.
+        What was never written down as about to leave has not left. What was may be leaving still: it is unknown from now on.
         """
         try:
             sending = await self._world.sendings.find(operation_id)
+            if sending is not None and sending.stage is Stage.BEGUN:
+                sending = replace(sending, stage=Stage.UNKNOWN, ended=self._world.clock.now(), code="interrupted")
+                await self._world.sendings.write(sending)
         except MailError:
             return None
         return Status.FAILED if sending is None else status_of(sending)
@@ -108,9 +113,9 @@ class Following:
             if looked is None or not looked.is_open:
                 return
 
-    async def _is_underway(self, sending: Sending) -> bool:
+    async def _is_underway(self, operation_id: str) -> bool:
         """Whether it is being handed over just now, by a process that lives."""
-        record = await self._world.journal.read(sending.operation, owner())
+        record = await self._world.journal.read(operation_id, owner())
         return record.status is Status.EXECUTING
 
     async def _looked(self, sending: Sending) -> Sending:
@@ -125,12 +130,17 @@ class Following:
         return await self._bounced(sending)
 
     def _judged(self, sending: Sending, trace: Trace, *, files: bool) -> Sending:
-        """Say what a look means. Not being there means something only once the server's own view has caught up."""
+        """Say what a look means.
+
+        Not being there means something only once the server's own view has caught up: the server says so, and it was
+        reached all the time that it may take. One that was cut off (Bridge closes its ports then) has heard of nothing yet.
+        """
         if trace.sent is not None:
             return replace(sending, stage=Stage.FOUND, sent=trace.sent, code=None)
-        age = self._world.clock.now() - (sending.ended or sending.begun)
-        certain = files and trace.settled and age >= timedelta(seconds=self._world.settings.sent_after)
-        if not certain:
+        now = self._world.clock.now()
+        since = sending.looked or now
+        sending = replace(sending, looked=since)
+        if not files or not trace.settled or now - since < timedelta(seconds=self._world.settings.sent_after):
             return sending
         if sending.stage is Stage.ACCEPTED:
             return replace(sending, stage=Stage.SWALLOWED, code="possibly_swallowed")

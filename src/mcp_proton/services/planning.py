@@ -28,7 +28,8 @@ async def plan(operation: Operation, request: Request, ctx: Context) -> Plan:
     finer = await operation.plan(request, ctx) if operation.plan else Finer()
     effects = operation.effects if finer.effects is None else finer.effects
     planned = await scoped(request, effects, ctx)
-    planned = planned | Plan(impacts=finer.impacts, review=finer.review, doubts=finer.doubts)
+    review = (*finer.review, *_not_proved(ctx))
+    planned = planned | Plan(impacts=finer.impacts, review=review, doubts=ctx.doubts, unfamiliar=finer.unfamiliar)
     undeclared = planned.effects - operation.effects
     if undeclared:
         raise Defect(f"`{operation.name}` planned effects it does not declare: {', '.join(sorted(undeclared))}")
@@ -42,6 +43,12 @@ async def readying(asked: Operation | Shorthand, request: Request, ctx: Context)
     finer = await asked.ready(request, ctx)
     planned = await scoped(request, finer.effects or frozenset(), ctx, preparing=True)
     return planned | Plan(impacts=finer.impacts)
+
+
+def _not_proved(ctx: Context) -> list[ReviewLine]:
+    """What the owner must know before answering: that it may come out otherwise."""
+    said = "this version of the server was never seen to do it as foreseen; `mcp-proton doctor --prove` tries it"
+    return [ReviewLine(f"not proved: {one.verb} in {one.account}", said, risk=True) for one in sorted(ctx.doubts)]
 
 
 async def scoped(request: Request, effects: frozenset[Effect], ctx: Context, *, preparing: bool = False) -> Plan:

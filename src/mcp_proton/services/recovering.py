@@ -15,8 +15,10 @@ from mcp_proton.domain.outcome import Ending, Fate, Record, Status
 from .asked import caller_of, items
 from .batches import in_order
 from .call import Call
+from .performing import interrupted
 from .planning import plan
 from .registry import primitive
+from .settling import Settling
 from .world import World
 
 if TYPE_CHECKING:
@@ -40,16 +42,19 @@ class Recovery:
         self._performing = performing
         self._proving = proving
         self._following = following
+        self._settling = Settling(world, door)
 
     async def all(self) -> None:
         """Settle everything that is nobody's any more; go on with what was in the background."""
         for record in await self._world.journal.adopt():
             await self._one(record)
+        await self._settling.all()
 
     async def settled(self, record: Record) -> Record:
         """Look at one record, and return it as it is then."""
         if record.status is not Status.EXECUTING:
             await self._proving.one(record)
+            await self._settling.one(record)
             await self._following.one(record.id)
         elif record.id not in self._performing.running and record.id not in self._performing.doing:
             for adopted in await self._world.journal.adopt(record.id):
@@ -59,10 +64,11 @@ class Recovery:
     async def _one(self, record: Record) -> None:
         operation = primitive(self._world.catalog.by_name[record.operation])
         if not operation.chunked:
-            after = Status.PARTIALLY_SUCCEEDED
-            if Effect.SEND in operation.effects:
-                after = await self._following.left_as(record.id) or Status.DELIVERY_UNKNOWN
-            await self._world.journal.advance(record.id, Status.EXECUTING, after, code=CODE)
+            after = interrupted(operation)
+            if Effect.SEND in operation.effects:  # how far it came is remembered
+                after = await self._following.left_as(record.id) or after
+            record = await self._world.journal.advance(record.id, record.status, after, code=CODE)
+            await self._settling.one(record)
             await self._following.one(record.id)
             return
         body = await self._world.journal.body(record.id)

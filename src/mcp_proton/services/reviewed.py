@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mcp_proton.domain.plan import Doubt, Doubtful, ReviewLine
+from mcp_proton.domain.plan import Contact, ReviewLine, Unfamiliar
 from mcp_proton.mime import html as mime_html
 from mcp_proton.mime import targets
 from mcp_proton.mime.characters import visible
@@ -17,19 +17,22 @@ from .answers import instant
 from .written import Fixed, Thread, Written
 
 _MOST_LINKS = 50
-_DOUBTS = {
-    Doubt.FIRST_CONTACT: "never written to and never heard from, as far as was looked",
-    Doubt.ONLY_RECEIVED: "known from received mail only",
+_CONTACTS = {
+    Contact.FIRST: "never written to and never heard from, as far as was looked",
+    Contact.ONLY_RECEIVED: "known from received mail only",
 }
 
 
-def lines(request: Written, doubts: Sequence[Doubtful]) -> tuple[ReviewLine, ...]:
+def lines(request: Written, unfamiliar: Sequence[Unfamiliar]) -> tuple[ReviewLine, ...]:
     """Return a line for each thing to look at, the risks first."""
     fixed = request.fixed
     if fixed is None:
         return ()
     return (
-        *(ReviewLine("first contact", f"{one.recipient} ({_DOUBTS[one.doubt]})", True, risk=True) for one in doubts),
+        *(
+            ReviewLine("first contact", f"{one.recipient} ({_CONTACTS[one.contact]})", True, risk=True)
+            for one in unfamiliar
+        ),
         *_envelope(request, fixed),
         *_changes(request),
         *_links(request),

@@ -15,7 +15,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from mcp_proton.domain.caller import Audience, Caller, owner
-from mcp_proton.domain.effects import READING
+from mcp_proton.domain.effects import CHANGING, READING
 from mcp_proton.domain.errors import Conflict, Defect, MailError, NotFound
 from mcp_proton.domain.operation import Operation, Request, Result, Shorthand
 from mcp_proton.domain.outcome import Outcome, Record, Status
@@ -25,7 +25,7 @@ from mcp_proton.policy.decide import decide, limits
 from mcp_proton.policy.model import Decision
 from mcp_proton.policy.rules import Verdict
 
-from . import previewing, showing, undoing
+from . import previewing, settled, showing, undoing
 from .approving import Approving
 from .asked import outline
 from .call import Call, Progress
@@ -76,9 +76,10 @@ class MailService:
         await self._performing.aclose()
 
     async def _recover(self) -> None:
-        for settle in (self._recovery.all, self._proving.all, self._following.all):
+        for settle in (self._recovery.all, self._proving.all, self._following.all, self.world.clear):
             try:
-                await settle()
+                if settle is not None:
+                    await settle()
             except MailError as error:
                 _log.warning("what was left in the middle could not be settled yet: %s", error.message)
 
@@ -128,13 +129,16 @@ class MailService:
             return Outcome(status="ok", result=result)
         try:
             decision = await self.judge(call, planned)
+            if planned.effects & CHANGING:
+                await settled.check_plan(self.world, planned)
         except MailError:
             self.world.journal.glance(opening, Status.DENIED)
             raise
         opening = replace(opening, limits=decision.limits)
         if decision.verdict is Verdict.ASK:
-            waiting = await self._ask(opening, call.policy.approval_lifetime)
-            return replace(waiting, why=decision.why) if planned.doubts else waiting
+            pending = await self._ask(opening, call.policy.approval_lifetime)
+            told = planned.doubts or planned.unfamiliar
+            return replace(pending, why=decision.why) if told else pending
         if planned.effects <= READING:
             return await self._read(operation, request, call, opening)
         record = await self.world.journal.open(opening)
@@ -162,6 +166,7 @@ class MailService:
                 next="ask for it again; the owner has to look anew",
             )
         await self.judge(call, planned, but=record.id)  # INVARIANT: a DENY since the approval wins
+        await settled.check_plan(self.world, planned)  # before the claim: the approval holds until it can be done
         record = await self.world.journal.advance(record.id, Status.APPROVED, Status.EXECUTING)  # the claim: one wins
         call.reachable, call.planned = planned.accounts, planned
         return await self._performing.start(operation, request, call, record)
@@ -170,7 +175,8 @@ class MailService:
         """Take back what an operation of this caller's did: every request that takes is judged and journalled."""
         record = await self.world.journal.read(operation_id, caller)
         record = await self._recovery.settled(record)
-        back = await undoing.requests(record, self.world)
+        looking = Call(self.world, caller, await self.world.policies.current(), self)
+        back = await undoing.requests(record, self.world, looking)
         return undoing.merged([await self.submit(caller, request) for request in back])
 
     async def settled(self, record: Record) -> Record:

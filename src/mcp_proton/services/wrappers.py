@@ -25,6 +25,11 @@ class RetryReads:
     def __init__(self, inner: MailBackend) -> None:
         self._inner = inner
 
+    @property
+    def lag(self) -> float:
+        """As the backend says."""
+        return self._inner.lag
+
     def features(self) -> Mapping[str, Standing]:
         """As the backend says."""
         return self._inner.features()
@@ -36,6 +41,10 @@ class RetryReads:
     async def health(self) -> Health:
         """Not retried: trouble is the answer."""
         return await self._inner.health()
+
+    async def unsettled(self, *, look: bool = True) -> str | None:
+        """Tried twice."""
+        return await _twice(lambda: self._inner.unsettled(look=look))
 
     async def mailboxes(self, *, counts: bool = False, fresh: bool = False) -> Sequence[Mailbox]:
         """Tried twice."""

@@ -98,6 +98,7 @@ def _row(one: Sending) -> dict[str, Any]:
         "sent": None if one.sent is None else str(one.sent),
         "draft": None if one.draft is None else str(one.draft),
         "stray": int(one.stray),
+        "looked": None if one.looked is None else ticks(one.looked),
         "bounces": json.dumps([[it.recipient, it.action, it.status, str(it.notice)] for it in one.bounces]),
     }
 
@@ -122,6 +123,7 @@ def _sending(row: Row[Any]) -> Sending:
         sent=None if row.sent is None else Handle.parse(row.sent),
         draft=None if row.draft is None else Handle.parse(row.draft),
         stray=bool(row.stray),
+        looked=None if row.looked is None else moment(row.looked),
         bounces=tuple(
             Bounce(recipient, action, status, Handle.parse(notice))
             for recipient, action, status, notice in json.loads(row.bounces)

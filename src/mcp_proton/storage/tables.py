@@ -117,6 +117,7 @@ sendings = Table(
     Column("sent", Text),
     Column("draft", Text),
     Column("stray", Integer, nullable=False),
+    Column("looked", BigInteger),
     Column("bounces", Text, nullable=False),
     Index("sendings_by_account", "account", "begun"),
 )

@@ -53,9 +53,12 @@ from mcp_proton.testing.outgoing import MemoryOctets, MemoryOutgoing
 class MemoryAccount:
     """A whole mail account in memory. `calls` names every method that was used, so that a test can spy on it."""
 
+    lag = 0.0
+
     def __init__(self, name: str = "memory") -> None:
         self.name = name
         self.calls: list[str] = []
+        self.unrest: str | None = None
         self.boxes: dict[str, Box] = {}
         self.outgoing = MemoryOutgoing(self)
         for path, role in (
@@ -94,10 +97,10 @@ class MemoryAccount:
         """Filing organises, whatever the roles; deleting deletes."""
         removing = [(Role.FOLDER, Effect.DELETE_FOLDER), (Role.LABEL, Effect.DELETE_LABEL)]
         rows = [consequence(*row) for row in CONSEQUENCES]
-        draft = Consequence("append", Role.DRAFTS, None, frozenset({Effect.DRAFT}), "a draft", Evidence.STANDARD)
+        draft = Consequence("append", Role.DRAFTS, None, frozenset({Effect.DRAFT}), "a draft", (Evidence.STANDARD,))
         rows.append(draft)
         rows += [
-            Consequence("remove", role, None, frozenset({effect}), "deleted", Evidence.STANDARD)
+            Consequence("remove", role, None, frozenset({effect}), "deleted", (Evidence.STANDARD,))
             for role, effect in removing
         ]
         return EffectTable(rows)
@@ -105,7 +108,12 @@ class MemoryAccount:
     async def health(self) -> Health:
         """Always well."""
         self.calls.append("health")
-        return Health(connected=True, server="memory", syncing=False)
+        return Health(connected=True, server="memory", syncing=self.unrest is not None, why=self.unrest)
+
+    async def unsettled(self, *, look: bool = True) -> str | None:
+        """As a test says."""
+        self.calls.append("unsettled")
+        return self.unrest
 
     async def mailboxes(self, *, counts: bool = False, fresh: bool = False) -> Sequence[Mailbox]:
         """Return all mailboxes; counts cost nothing here."""
@@ -365,10 +373,11 @@ class MemoryAccount:
         return self.boxes[path]
 
     def _proved(self, fate: Fate, to: Mailbox | Home | None) -> Fate:
+        here: Stored | None
         try:
             here = self._find(fate.handle)[1]
         except Stale:
-            here = None
+            here = self._rebuilt(fate) if to is None else None
         if here is not None:
             gone = Fate(fate.handle, Ending.FAILED, "not_done", "it is still where it was", identity=fate.identity)
             return fate if fate.ending is Ending.DONE else gone
@@ -380,6 +389,11 @@ class MemoryAccount:
                     now = handle_of(box, stored)
                     return replace(fate, ending=Ending.DONE, code=None, why=None, now=now, proof=Proof.SEEN)
         return replace(fate, proof=Proof.LOST)
+
+    def _rebuilt(self, fate: Fate) -> Stored | None:
+        """The message of a stale handle, in the same mailbox under another number."""
+        boxes = [box for box in self.boxes.values() if box.mailbox.tag == fate.handle.tag]
+        return next((one for box in boxes for one in box.mail.values() if identity_of(one) == fate.identity), None)
 
     def _put(self, box: Box, mail: Mail) -> Handle:
         stored = Stored(box.next_uid, mail)

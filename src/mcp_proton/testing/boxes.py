@@ -79,7 +79,7 @@ CONSEQUENCES = (
 
 def consequence(verb: str, effect: Effect, result: str) -> Consequence:
     """One row, whatever the roles."""
-    return Consequence(verb, None, None, frozenset({effect}), result, Evidence.STANDARD)
+    return Consequence(verb, None, None, frozenset({effect}), result, (Evidence.STANDARD,))
 
 
 def identity_of(stored: Stored) -> str:

@@ -209,7 +209,7 @@ async def update_plan(request: DraftsUpdate, ctx: Context) -> Finer:
     """DRAFT in Drafts, and what becomes of the version before."""
     account = Handle.parse(request.draft).account
     box = await ctx.mailbox_of(Handle.parse(request.draft))
-    gone = ctx.consequences(account).of("destroy", box.role).result
+    gone = (await foreseeing.mailbox("destroy", box, ctx)).result
     lines = [ReviewLine("replaces", f"the draft {request.draft}, which is then {gone}", risk=True)]
     if request.unfinished:
         dropped = ", ".join(request.unfinished)

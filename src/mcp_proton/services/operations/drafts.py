@@ -135,7 +135,7 @@ async def discard_plan(request: DraftsDiscard, ctx: Context) -> Finer:
     for source, count in await foreseeing.sources(request.messages, ctx):
         if source.role is not Role.DRAFTS:
             raise Invalid("one of these is no draft", code="not_a_draft", next="`messages_trash` puts mail into Trash")
-        told = ctx.consequences(source.account).of("destroy", source.role).result
+        told = (await foreseeing.mailbox("destroy", source, ctx)).result
         lines.append(ReviewLine(f"{count} draft{'' if count == 1 else 's'} in {source.path}", told, risk=True))
     return Finer(review=tuple(lines))
 

@@ -28,7 +28,7 @@ from mcp_proton.services import (
     repeats,
     reviewed,
 )
-from mcp_proton.services.addressees import Recipients, Sender
+from mcp_proton.services.addressees import MOST, Recipients, Sender
 from mcp_proton.services.dispatching import power
 from mcp_proton.services.fields import Mark, OneHandle, Text
 from mcp_proton.services.posted import Posted, posted
@@ -107,8 +107,11 @@ class InvitationsAnswer(Request):
 
 async def pin(request: MailSend, ctx: Context) -> MailSend:
     """Fix everything that could be otherwise tomorrow."""
-    if not (request.to or request.cc or request.bcc):
+    named = len(request.to) + len(request.cc) + len(request.bcc)
+    if named == 0:
         raise Invalid("a mail needs a recipient", next="give `to`")
+    if named > MOST:
+        raise Invalid(f"a mail has at most {MOST} recipients", code="too_many_recipients", next="send it in several")
     account = account_of(request, ctx)
     most = (await power(ctx.backend(account)).capacity()).submit
     fixed = await letters.fix(request, ctx, most)
@@ -125,8 +128,13 @@ async def plan(request: MailSend, ctx: Context) -> Finer:
         impacts.add(Impact(Effect.DRAFT, await scope_of(thread.draft, ctx)))
     answered = None if thread is None or thread.passed_on else thread.source
     recipients = letters.letter(request).recipients
-    doubts = await acquainted.doubts(account, recipients, answered, ctx)
-    return Finer(effects=frozenset(), impacts=frozenset(impacts), review=reviewed.lines(request, doubts), doubts=doubts)
+    unfamiliar = await acquainted.unfamiliar(account, recipients, answered, ctx)
+    return Finer(
+        effects=frozenset(),
+        impacts=frozenset(impacts),
+        review=reviewed.lines(request, unfamiliar),
+        unfamiliar=unfamiliar,
+    )
 
 
 async def send(request: MailSend, ctx: Context) -> Posted:

@@ -31,6 +31,7 @@ def upgrade() -> None:
         sa.Column("sent", sa.Text),
         sa.Column("draft", sa.Text),
         sa.Column("stray", sa.Integer, nullable=False),
+        sa.Column("looked", sa.BigInteger),
         sa.Column("bounces", sa.Text, nullable=False),
     )
     op.create_index("sendings_by_account", "sendings", ["account", "begun"])
