@@ -19,7 +19,7 @@ from mcp_proton.services.world import World as ServiceWorld
 from mcp_proton.storage.mail_files import FileMailFiles
 from mcp_proton.testing import FixedClock, FixedPolicy, MemoryAccounts, MemoryArtifacts, MemoryJournal
 from tests.contract.letters import letter, with_attachment
-from tests.contract.worlds import DAY, Bridge, Mail, box, newest
+from tests.contract.worlds import DAY, Mail, box, newest
 
 if TYPE_CHECKING:
     from tests.contract.worlds import World
@@ -91,7 +91,7 @@ async def test_what_was_exported_comes_back_once(changing: World, tmp_path: Path
         assert row.subject == before[message_id].subject
         assert row.flags & {"seen", "flagged"} == before[message_id].flags & {"seen", "flagged"}
         assert row.date == before[message_id].date
-        if not isinstance(changing, Bridge):
+        if changing.copies:  # Bridge takes the date of the Date header
             assert row.received == before[message_id].received
     again = await door.ask("imports_create", path=exported["path"], to="archive")
     assert (again["status"], again.get("done", 0), again["already"]) == ("ok", 0, 3)
