@@ -10,6 +10,7 @@ from typing import Any, cast
 from mcp_proton.domain.mail import Role
 from mcp_proton.domain.ports import Page
 from mcp_proton.domain.query import All
+from mcp_proton.domain.transfer import MailFiles
 from mcp_proton.simulator import GivenUser, Simulator, WoundClock
 from mcp_proton.testing import EPOCH
 from tests.contract import worlds
@@ -22,8 +23,8 @@ ME, ALIAS, BOB, ANNA = "alice@proton.local", "alias@proton.local", "bob@proton.l
 class Desk(House):
     """A house whose account is on a simulated Bridge; its owner allows everything towards these people."""
 
-    def __init__(self, simulator: Simulator, backend: Any) -> None:
-        super().__init__(personal=backend)
+    def __init__(self, simulator: Simulator, backend: Any, files: MailFiles | None = None) -> None:
+        super().__init__(personal=backend, files=files)
         self.sim = simulator
         self.rules(preset="autonomous", boundaries={"recipients": ["@proton.local", "@example.org", "@example.net"]})
 

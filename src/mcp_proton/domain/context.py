@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 
 from .caller import Caller
 from .consequences import Consequence
+from .draft_notes import DraftNotes
 from .effects import Effect
 from .handles import Handle
 from .lease import Lease
@@ -20,6 +21,7 @@ from .outgoing import Letter, Octets
 from .plan import Doubt
 from .ports import Artifacts, Clock, Journal, MailBackend
 from .sendings import Sending, Sendings
+from .transfer import MailFiles
 
 Act = Callable[[MailBackend, Mailbox, Sequence[Handle]], Awaitable[Sequence[Fate]]]
 """Acts on some messages of one mailbox, all at once, and tells how each ended."""
@@ -80,6 +82,11 @@ class Context(Protocol):
         ...
 
     @property
+    def files(self) -> MailFiles:
+        """The owner's folders, as far as they are open for mail."""
+        ...
+
+    @property
     def journal(self) -> Journal:
         """The journal; it scopes records by the caller it is given."""
         ...
@@ -87,6 +94,11 @@ class Context(Protocol):
     @property
     def sendings(self) -> Sendings:
         """What is remembered of mail that was about to leave."""
+        ...
+
+    @property
+    def draft_notes(self) -> DraftNotes:
+        """What servers do not keep of drafts."""
         ...
 
     @property
@@ -151,17 +163,31 @@ class Context(Protocol):
         """Return the account's mailboxes with how much they hold: for a plan that must say so."""
         ...
 
-    async def batch(self, handles: Sequence[Handle], act: Act, what: str, *, provable: bool = False) -> Tally:
+    async def earlier(self) -> Sequence[Fate]:
+        """Return how items of this operation ended before it was interrupted; none where nothing interrupted it."""
+        ...
+
+    async def batch(
+        self,
+        handles: Sequence[Handle],
+        act: Act,
+        what: str,
+        *,
+        provable: bool = False,
+        known: Mapping[Handle, str] | None = None,
+        step: int | None = None,
+    ) -> Tally:
         """Act on many messages, a chunk at a time: intent, act, fate. The only way to change messages.
 
         Stops between chunks when asked to, when the rules say no by now, and when the account cannot be reached;
         what was not begun is SKIPPED. `provable`: identities are noted with the intent, so that a chunk whose
-        answer is lost can be settled by looking. A repeated handle is acted upon once.
+        answer is lost can be settled by looking; `known` gives those that the backend does not know. `step`: how many
+        at once, where that is not what is usual. A repeated handle is acted upon once.
         """
         ...
 
     def writing(self, account: str) -> AbstractAsyncContextManager[Lease]:
-        """Be the only one who changes mail in an account."""
+        """Be the only one who changes mail in an account; or who does what else is named so, while others go on."""
         ...
 
     async def send(self, mail: Outgoing) -> Sending:

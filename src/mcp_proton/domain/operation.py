@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict
 
 from .caller import Audience
 from .effects import READING, Effect
+from .handles import Handle
 from .outcome import Fate, Status
 from .plan import Impact, ReviewLine, Unfamiliar
 
@@ -60,6 +61,8 @@ Pin = Callable[[Any, "Context"], Awaitable[Request]]
 PlanFiner = Callable[[Any, "Context"], Awaitable[Finer]]
 Undo = Callable[[Any, Sequence[Fate]], Sequence[Request]]
 """Returns the requests that take it back, from the request and how its items ended; none where nothing can be."""
+Items = Callable[[Any], Sequence[Handle]]
+"""Returns what an operation acts upon, one fate each; by default it is every message that the request names."""
 Look = Callable[[Any, Sequence[Fate], float, "Context"], Awaitable[Sequence[Fate]]]
 """Looks what became of items, so many seconds ago at least, and returns their fates as they are known now."""
 Happened = Callable[[Any, "Context"], Awaitable["bool | None"]]
@@ -76,6 +79,9 @@ class Operation:
     own, so any known caller may use it on its own records. `chunked`: it acts through `Context.batch` only, so it may go on
     in the background and be gone on with by another process; `look` settles items whose end is not known, `happened` what
     acts on no messages. `found` says, for `undo`, where messages are whose only handle the operation took away.
+    `repeatable`: asked for twice it does no more than once, since it finds what is done already; one that was interrupted
+    is gone on with from its start. `outlined` are the fields of a request that may be remembered with the record, where
+    others hold content; None: all but the messages.
     """
 
     request: type[Request]
@@ -90,6 +96,8 @@ class Operation:
     plan: PlanFiner | None = None
     undo: Undo | None = None
     look: Look | None = None
+    items: Items | None = None
+    outlined: frozenset[str] | None = None
     found: Look | None = None
     happened: Happened | None = None
     chunked: bool = False

@@ -39,6 +39,8 @@ CORE = (
     "messages_trash",
     "labels_apply",
     "labels_remove",
+    "drafts_create",
+    "drafts_update",
     "mail_send",
     "mail_reply",
     "mail_forward",

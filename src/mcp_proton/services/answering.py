@@ -19,7 +19,6 @@ from mcp_proton.mime.headers import Headers
 from mcp_proton.mime.reply import Original
 
 from . import content, identities
-from .dispatching import power
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,4 +77,4 @@ async def _page(backend: MailBackend, handle: Handle) -> str | None:
 
 
 async def _anchor(backend: MailBackend, handle: Handle) -> str | None:
-    return await power(backend).anchor(handle)
+    return None if backend.submits is None else await backend.submits.anchor(handle)

@@ -70,6 +70,7 @@ async def scoped(request: Request, effects: frozenset[Effect], ctx: Context, *, 
         targets=tuple(dict.fromkeys(named.handles)),
         recipients=tuple(named.recipients),
         paths=tuple(named.paths),
+        review=tuple(ReviewLine("file or folder", str(path)) for path in named.paths),
     )
 
 

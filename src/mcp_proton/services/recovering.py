@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mcp_proton.domain.caller import owner
@@ -11,7 +12,7 @@ from mcp_proton.domain.errors import MailError
 from mcp_proton.domain.operation import Operation, Request
 from mcp_proton.domain.outcome import Ending, Fate, Record, Status
 
-from .asked import caller_of, targets
+from .asked import caller_of, items
 from .batches import in_order
 from .call import Call
 from .performing import interrupted
@@ -75,8 +76,9 @@ class Recovery:
         call = Call(self._world, caller_of(record, self._world), await self._world.policies.current(), self._door)
         await self._look(operation, request, record, call)
         record = await self._world.journal.read(record.id, owner())
-        if record.background and not record.stopping and record.begun < record.total:
-            await self._go_on(operation, request, record, call)
+        if record.background and not record.stopping and (operation.repeatable or record.begun < record.total):
+            afresh = replace(record, begun=0, counts={}) if operation.repeatable else record
+            await self._go_on(operation, request, afresh, call)
         else:
             await self._close(record, CODE)
 
@@ -84,7 +86,7 @@ class Recovery:
         """Find out how those ended that were begun. Until then, and where the server cannot be asked, they are uncertain."""
         journal = self._world.journal
         fates = {fate.handle: fate for fate in await journal.fates(record.id)}
-        begun = in_order(targets(request))[: record.begun]
+        begun = in_order(items(operation, request))[: record.begun]
         open_ends = [
             fates.get(one) or Fate(one, Ending.UNCERTAIN, "outcome_unknown", "it was interrupted in the middle")
             for one in begun

@@ -118,6 +118,7 @@ class MailService:
             status=Status.EXECUTING,
             background=operation.chunked and len(planned.targets) > self.world.settings.background_from,
             outline=outline(operation, request),
+            total=len(operation.items(request)) if operation.items else None,
         )
         if operation.steers:
             return await self._steer(operation, request, call)

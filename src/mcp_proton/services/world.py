@@ -7,13 +7,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
+from mcp_proton.domain.draft_notes import DraftNotes
 from mcp_proton.domain.effects import Effect
 from mcp_proton.domain.lease import Leases
 from mcp_proton.domain.ports import Accounts, Artifacts, Clock, Journal
 from mcp_proton.domain.review import Channels
 from mcp_proton.domain.sendings import Sendings
+from mcp_proton.domain.transfer import MailFiles
 from mcp_proton.policy.source import PolicySource
 
+from .draft_notes import InMemoryNotes
 from .lease import InProcess
 from .registry import Catalog
 from .sendings import InMemory
@@ -55,7 +58,9 @@ class World:
     settings: Settings = field(default_factory=Settings)
     leases: Leases = field(default_factory=InProcess)
     sendings: Sendings = field(default_factory=InMemory)
+    draft_notes: DraftNotes = field(default_factory=InMemoryNotes)
     channels: Channels | None = None
+    files: MailFiles | None = None
     alarm: Alarm | None = None
     """Called once when a message was lost: shuts what lost it, for every process."""
     clear: Callable[[], Awaitable[None]] | None = None

@@ -17,7 +17,17 @@ from mcp_proton.mime.invitation import Response, answered
 from mcp_proton.mime.reply import Answer
 from mcp_proton.mime.reply import forward as passed_on
 from mcp_proton.mime.reply import reply as begun
-from mcp_proton.services import acquainted, afterwards, answering, identities, invitations, letters, repeats, reviewed
+from mcp_proton.services import (
+    acquainted,
+    afterwards,
+    answering,
+    identities,
+    invitations,
+    letters,
+    redrafting,
+    repeats,
+    reviewed,
+)
 from mcp_proton.services.addressees import MOST, Recipients, Sender
 from mcp_proton.services.dispatching import power
 from mcp_proton.services.fields import Mark, OneHandle, Text
@@ -77,6 +87,13 @@ class MailForward(Request):
     mode: Literal["inline", "attached"] = "inline"
     attachments: Annotated[bool, Field(description="carry its attachments along")] = True
     sender: Annotated[Sender, Field(alias="from")] = None
+
+
+class DraftsSend(Request):
+    """Send a draft as it is."""
+
+    draft: OneHandle
+    digest: redrafting.Digest
 
 
 class InvitationsAnswer(Request):
@@ -206,6 +223,37 @@ async def forward(request: MailForward, ctx: Context) -> MailSend:
     )
 
 
+async def reading_draft(request: DraftsSend, ctx: Context) -> Finer:
+    """Getting it ready reads the draft."""
+    return Finer(effects=frozenset(), impacts=frozenset({Impact(Effect.READ, await scope_of(request.draft, ctx))}))
+
+
+async def send_draft(request: DraftsSend, ctx: Context) -> MailSend:
+    """As it is stored, with what the server did not keep of it. It is gone once the mail has left (P-59, A-24)."""
+    stored = await redrafting.unchanged(request.draft, request.digest, ctx)
+    if stored.unfinished:
+        raise Invalid(
+            "this draft has recipients that are no addresses yet",
+            code="unfinished_recipients",
+            next="finish them with drafts_update, or leave them out there",
+        )
+    letter, thread = stored.letter, stored.thread or Thread()
+    anchor = await power(ctx.backend(stored.handle.account)).anchor(stored.handle)
+    named = (anchor,) if anchor is not None else ()  # before the parent's: the last one is the parent
+    return MailSend(
+        to=tuple(map(str, letter.to)),
+        cc=tuple(map(str, letter.cc)),
+        bcc=tuple(map(str, letter.bcc)),
+        subject=letter.subject,
+        text=letter.text,
+        html=letter.html,
+        attach=stored.attached(),
+        account=stored.handle.account,
+        thread=thread.model_copy(update={"draft": request.draft, "references": (*named, *thread.references)}),
+        **{"from": await redrafting.sender(stored, ctx)},
+    )
+
+
 async def answer_invitation(request: InvitationsAnswer, ctx: Context) -> MailSend:
     """To the organizer, as the address that was invited."""
     handle = Handle.parse(request.message)
@@ -274,6 +322,14 @@ mail_forward = Shorthand(
     expand=forward,
     ready=reading,
     example={"message": _MESSAGE, "to": ["anna@example.org"], "text": "For you."},
+)
+
+drafts_send = Shorthand(
+    request=DraftsSend,
+    into=mail_send,
+    expand=send_draft,
+    ready=reading_draft,
+    example={"draft": _MESSAGE, "digest": "0" * 32},
 )
 
 invitations_answer = Shorthand(
