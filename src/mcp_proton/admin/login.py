@@ -80,7 +80,7 @@ def _account(
         kind=server.kind,
         host=server.host,
         imap_port=server.port,
-        smtp_port=server.smtp_port,
+        smtp_port=server.smtp_port or _smtp_port_before(before, server),
         security=server.security,
         username=username,
         secret=place,
@@ -88,6 +88,11 @@ def _account(
         guarded_trash=before is not None and before.guarded_trash and before.kind is server.kind,
         **_kept_for_sending(before),
     )
+
+
+def _smtp_port_before(before: Account | None, server: Server) -> int | None:
+    """The port that was written for the same server: one that is not found again need not be gone."""
+    return before.smtp_port if before is not None and before.host == server.host else None
 
 
 def _kept_for_sending(before: Account | None) -> dict[str, Any]:

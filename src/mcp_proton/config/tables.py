@@ -137,11 +137,12 @@ _NOT_FOR_JMAP = ("imap_port", "smtp_port", "smtp_host", "smtp_security", "smtp_c
 class Account(Table):
     """`[accounts.NAME]`: one login.
 
-    `guarded_trash`: on Bridge, a star holds what is moved to Trash until it was seen there.
     `sending` off: mail is read, filed and drafted only. What is left out of `smtp_…` is as for IMAP. `identities` are the
     addresses to send as, beside the login name; `signatures` are by address.
     For kind jmap: `url` is the session's or only its origin, `auth` how the secret is shown, `labels` the path below which
     mailboxes are labels, `origins` are further places the password may go to, since some servers hand out blobs elsewhere.
+
+    `guarded_trash`: on Bridge, a star holds what is moved to Trash until it was seen there.
     """
 
     kind: Annotated[Kind, BeforeValidator(_kind)]

@@ -14,6 +14,7 @@ from .mail import Envelope, Identity, Mailbox, Role, Structure
 from .outcome import Fate
 from .outgoing import Octets, Submits
 from .query import Query
+from .transfer import Whole
 from .walk import Interval, Stretch
 
 
@@ -179,6 +180,13 @@ class MailBackend(Protocol):
         encoding that its structure tells (`binary` where the server hands parts out decoded).
 
         From octet `start`, at most `limit`. Bounded memory whatever the size. `NotFound` for a section that is not there.
+        """
+        ...
+
+    def whole(self, handles: Sequence[Handle]) -> AsyncIterator[Whole]:
+        """Yield those messages that are still there, whole, in any order: for many at once, in bounded memory.
+
+        The octets of one are read before the next is asked for; what vanishes while it is read raises `Stale` there.
         """
         ...
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from mcp_proton.domain.outgoing import Octets, Submits
     from mcp_proton.domain.ports import FlagChange, Found, Home, Page, Standing
     from mcp_proton.domain.query import Query
+    from mcp_proton.domain.transfer import Whole
     from mcp_proton.domain.walk import Interval, Stretch
     from mcp_proton.jmap.endpoint import Credentials, Endpoint
     from mcp_proton.jmap.web import Timing
@@ -127,6 +128,10 @@ class JmapBackend:
     ) -> AsyncIterator[bytes]:
         """Octets of a section, in chunks."""
         return self._messages.fetch(handle, part, start, limit)
+
+    def whole(self, handles: Sequence[Handle]) -> AsyncIterator[Whole]:
+        """Whole messages, one after the other."""
+        return self._messages.whole(handles)
 
     async def headers(self, handles: Sequence[Handle]) -> Mapping[Handle, bytes]:
         """Header blocks of what is still there."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from mcp_proton.domain.errors import NotFound
 from mcp_proton.domain.mail import Structure
+from mcp_proton.domain.transfer import Whole
 from mcp_proton.jmap import envelopes, structures, values
 from mcp_proton.jmap.errors import LimitExceeded
 from mcp_proton.mime import selecting
@@ -32,6 +33,8 @@ KEPT = 16
 """such messages that are remembered: their octets never change (RFC 8621 §4)"""
 JUST_SEEN = 5.0
 """seconds for which a message that was looked at is taken to be where it was"""
+AT_ONCE = 100
+"""messages whose envelopes are held while they are handed out"""
 LONGEST_HEADER = 256 * 1024
 PROPERTIES = (*envelopes.PROPERTIES, "blobId", "bodyStructure")
 
@@ -74,6 +77,17 @@ class Messages:
             return
         async for piece in self._large(email, part, start, limit):
             yield piece
+
+    async def whole(self, handles: Sequence[Handle]) -> AsyncIterator[Whole]:
+        """Those that are still there, one after the other, each as a stream of its blob."""
+        for start in range(0, len(handles), AT_ONCE):
+            some = list(dict.fromkeys(handles[start : start + AT_ONCE]))
+            looked = await self._occurrences.look(some, (*envelopes.PROPERTIES, "blobId"))
+            for one in some:
+                if one in looked.emails:
+                    email = looked.emails[one]
+                    octets = self._client.blob(values.identifier(email.get("blobId")))
+                    yield Whole(envelopes.envelope(looked.boxes[one], email), octets)
 
     async def headers(self, handles: Sequence[Handle]) -> dict[Handle, bytes]:
         """Header blocks, as the server tells them: octets outside ASCII that no encoding explains may be lost."""

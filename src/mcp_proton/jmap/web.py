@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import httpx2
 
-from mcp_proton.domain.errors import MailError
+from mcp_proton.domain.errors import MailError, Stale
 from mcp_proton.jmap import patience
 from mcp_proton.jmap.endpoint import Auth
 from mcp_proton.jmap.errors import LimitExceeded, ProtocolViolation, border, is_over, of_status, unsure
@@ -76,13 +76,18 @@ class Web:
             return await _whole(answer, most, changes=False)
 
     async def stream(self, url: str, start: int, limit: int | None) -> AsyncIterator[bytes]:
-        """Octets from `start`, at most `limit`: by a range where the server can, else by passing over what is before."""
+        """Octets from `start`, at most `limit`: by a range where the server can, else by passing over what is before.
+
+        Raises `Stale` where there are none any more.
+        """
         headers = {"Accept": "*/*", "Accept-Encoding": "identity"}
         if start or limit is not None:
             headers["Range"] = f"bytes={start}-" + ("" if limit is None else str(start + limit - 1))
         async with self._sent("GET", url, headers=headers, doing="sending a message") as answer:
             if answer.status_code == 416:
                 return
+            if answer.status_code == 404:
+                raise Stale("this handle no longer points at a message")
             if answer.status_code != 206:
                 await self._check(answer, changes=False)
             skip = 0 if answer.status_code == 206 else start
