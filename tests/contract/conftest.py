@@ -39,7 +39,7 @@ def _opened(name: str, request: pytest.FixtureRequest) -> AbstractAsyncContextMa
         case "scripted_jmap_of_small_limits":
             return worlds.scripted_jmap(worlds.SMALL)
         case "cyrus_jmap":
-            return worlds.jmap(request.getfixturevalue("cyrus"))
+            return worlds.jmap(request.getfixturevalue("cyrus"), [WRITER])
         case "engine":
             return worlds.engine(request.getfixturevalue("gluon_server"), model="real")
         case "engine_of_the_fake":

@@ -343,20 +343,21 @@ class Jmap(Server):
                 connection.ensure_mailbox(mailbox)
 
 
-def jmap_backend(url: str, username: str, password: str) -> JmapBackend:
+def jmap_backend(url: str, username: str, password: str, *, configured: Sequence[Identity] = ()) -> JmapBackend:
     """A backend that lists mailboxes anew before everything."""
 
     async def secret() -> str:
         return password
 
     credentials = JmapCredentials(username, secret)
-    return JmapBackend("me", JmapEndpoint(url), credentials, labels="Labels", listed_for=0.0)
+    return JmapBackend("me", JmapEndpoint(url), credentials, labels="Labels", listed_for=0.0, configured=configured)
 
 
 @asynccontextmanager
-async def jmap(account: Account) -> AsyncIterator[World]:
+async def jmap(account: Account, configured: Sequence[Identity] = ()) -> AsyncIterator[World]:
     """A JMAP server that keeps the mail of an IMAP account."""
-    backend = jmap_backend(f"http://{account.host}:{account.jmap_port}", account.username, account.password)
+    url = f"http://{account.host}:{account.jmap_port}"
+    backend = jmap_backend(url, account.username, account.password, configured=configured)
     try:
         yield Jmap(account, backend)
     finally:

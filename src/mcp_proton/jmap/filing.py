@@ -111,14 +111,15 @@ class Filing:
         return await self._changed(handles, off)
 
     async def destroy(self, handles: Sequence[Handle]) -> list[Fate]:
-        """For good, in Trash and Spam only, and only what is in no other mailbox."""
+        """For good, in Trash and Spam (drafts: in Drafts too), and only what is in no other mailbox."""
         paths = {box.id: box.path for box in await self._mailboxes.all()}
         bins = {box.id for box in await self._mailboxes.all() if box.role in DELETED_IN}
 
         def gone(handle: Handle, box: Mailbox, email: Object) -> Change:
-            if box.role not in DELETED_IN:
-                return _no(handle, "only what is in Trash or Spam is deleted for good")
-            held = sorted(paths.get(one, "another mailbox") for one in values.keys_of(email.get("mailboxIds")) - bins)
+            if box.role not in DELETED_IN and not (box.role is Role.DRAFTS and _is_draft(email)):
+                return _no(handle, "only what is in Trash or Spam, and a draft in Drafts, is deleted for good")
+            others = values.keys_of(email.get("mailboxIds")) - bins - {box.id}
+            held = sorted(paths.get(one, "another mailbox") for one in others)
             if held:
                 return Change(fate=_failed(handle, "held", f"it is also in `{held[0]}`, and would be gone there too"))
             return Change(None)
@@ -208,7 +209,7 @@ def not_attempted() -> Unavailable:
 
 def _home(email: Object, boxes: Mapping[Role, Mailbox], own: frozenset[str]) -> Mailbox:
     role = Role.INBOX
-    if Flag.DRAFT in envelopes.flags(values.keys_of(email.get("keywords"))):
+    if _is_draft(email):
         role = Role.DRAFTS
     elif envelopes.addresses_of(email) & own:
         role = Role.SENT
@@ -216,6 +217,10 @@ def _home(email: Object, boxes: Mapping[Role, Mailbox], own: frozenset[str]) -> 
     if found is None:
         raise Unsupported("this account has no inbox")
     return found
+
+
+def _is_draft(email: Object) -> bool:
+    return Flag.DRAFT in envelopes.flags(values.keys_of(email.get("keywords")))
 
 
 def _added(handle: Handle, email: Object, to: Mailbox) -> Change:

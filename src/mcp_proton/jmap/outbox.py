@@ -60,6 +60,9 @@ class Outbox:
     files_sent = True
     """the server takes what it submits from Drafts to Sent, as it is told to in the same request"""
 
+    marks_answered = False
+    """that is left to who sends (RFC 8621 §4.1.1)"""
+
     async def capacity(self) -> Capacity:
         """What an upload may hold."""
         largest = (await self._client.limits()).upload

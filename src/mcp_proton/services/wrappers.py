@@ -218,6 +218,11 @@ class RetryLooks:
         """As the backend says."""
         return self._inner.files_sent
 
+    @property
+    def marks_answered(self) -> bool:
+        """As the backend says."""
+        return self._inner.marks_answered
+
 
 async def _twice(ask: Callable[[], Awaitable[T]]) -> T:
     try:

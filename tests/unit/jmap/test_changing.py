@@ -312,8 +312,22 @@ async def test_nothing_is_destroyed_outside_trash_and_spam(role: Role) -> None:
         (fate,) = await backend.destroy(await handles(backend, role))
         assert (fate.ending, fate.code) == (Ending.FAILED, "unsupported_semantics")
         assert len(server.store.emails) == 1
-        with pytest.raises(MailError):
-            backend.consequences().of("destroy", role)
+        if role is not Role.DRAFTS:
+            with pytest.raises(MailError):
+                backend.consequences().of("destroy", role)
+
+
+async def test_a_draft_is_destroyed_in_drafts_and_other_mail_there_is_not() -> None:
+    async with account() as (server, backend):
+        drafts = server.store.by_role("drafts").id
+        server.store.add(letter("a draft"), drafts, keywords=frozenset({"$draft"}))
+        server.store.add(letter("no draft", number=1), drafts)
+        found = {row.subject: row.handle for row in await rows(backend, Role.DRAFTS)}
+        fates = await backend.destroy([found["a draft"], found["no draft"]])
+        assert [(fate.ending, fate.code) for fate in fates] == [
+            (Ending.DONE, None),
+            (Ending.FAILED, "unsupported_semantics"),
+        ]
 
 
 async def test_the_last_mailbox_of_a_message_is_not_taken_from_it() -> None:
