@@ -331,7 +331,7 @@ class Connection:
                 running.done.set_result(Done(code, words))
         elif not running.done.done():
             kept = b"" if running.ask.secret else words
-            running.done.set_exception(rejection(running.ask.name, answer, code.name if code else None, kept))
+            running.done.set_exception(rejection(running.ask.name, answer, code, kept))
             running.done.exception()  # it may be that nobody asks any more
         if self._go_ahead is not None and self._go_ahead[0] is running and not self._go_ahead[1].done():
             self._go_ahead[1].set_result(False)
