@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from mcp_proton.imap import utf7
 from mcp_proton.imap.asks import Ask, Done, Plain
 from mcp_proton.imap.codes import CopyUid
+from mcp_proton.imap.passing import Passing
 from mcp_proton.imap.responses import (
     Capabilities,
     Exists,
@@ -108,7 +109,7 @@ class Identify(Ask["Mapping[str, str]"]):
         return self._fields
 
 
-class Noop(Plain):
+class Noop(Passing):
     def __init__(self) -> None:
         super().__init__("NOOP", line(Atom("NOOP")))
 
@@ -261,7 +262,7 @@ def _beyond_ascii(keys: Sequence[Argument]) -> bool:
     )
 
 
-class Store(Plain):
+class Store(Passing):
     """UID STORE +FLAGS or -FLAGS, without the flags coming back. (Replacing all flags isn't offered: Bridge loses later
     changes of them.) With `unchanged_since` the OK or NO names in MODIFIED those that were left as they are."""
 
@@ -291,7 +292,7 @@ class Store(Plain):
         return False
 
 
-class MarkDeleted(Plain):
+class MarkDeleted(Passing):
     r"""UID STORE +FLAGS.SILENT (\Deleted), or its taking back: the first step of removing named messages."""
 
     changes = True

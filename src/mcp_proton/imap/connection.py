@@ -63,6 +63,8 @@ class Connection:
         self.unasked_literal = 0
         self.ended: MailError | None = None
         self.saying_goodbye = False
+        self.overheard = False
+        """somebody wants all news, so none may be passed over"""
         self._loop = asyncio.get_running_loop()
         self._watch, self._news = watch, news
         self._reader = ResponseReader(limits)
@@ -259,7 +261,8 @@ class Connection:
     def _expect(self) -> None:
         """Have lines handed over the way the oldest command wants them."""
         oldest = self._oldest()
-        self.wire.framer.by_lines = oldest is not None and oldest.ask.reads_lines
+        may_skim = len(self._running) == 1 and not self.overheard
+        self.wire.framer.by_lines = oldest is not None and oldest.ask.reads_lines and (may_skim or not oldest.ask.skims)
 
     def _untagged(self, text: bytes, literals: Sequence[bytes]) -> None:
         response = self._reader.read(text, literals)
