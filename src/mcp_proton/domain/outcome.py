@@ -99,7 +99,7 @@ class Fate:
         cls, handle: Handle, now: Handle | None = None, *, proof: Proof | None = None, identity: str | None = None
     ) -> Fate:
         """It happened."""
-        return cls(handle, Ending.DONE, now=now, proof=proof, identity=identity)
+        return cls(handle, Ending.DONE, None, None, now, proof, identity)
 
     @classmethod
     def skipped(cls, handle: Handle, code: str, why: str) -> Fate:
