@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from mcp_proton.jmap.session import Session
 
 _ALWAYS = frozenset({"search", "threads", "counts_in_list"})
-_NEVER = frozenset({"idle"})
+_NEVER = frozenset({"idle", "guarded_flags"})
+"""JMAP counts no changes of one message; only that anything changed in the account can be told"""
 
 
 def of(session: Session | None, *, labels: bool) -> Mapping[str, Standing]:

@@ -65,7 +65,10 @@ class Filing:
             patch |= {f"keywords/{keywords.theirs(flag)}": None for flag in sorted(change.remove)}
         except Unsupported as error:
             return [Fate.of_error(handle, error) for handle in handles]
-        return await self._changed(handles, lambda _handle, _box, _email: Change(patch))
+        fates = await self._changed(handles, lambda _handle, _box, _email: Change(patch))
+        if change.unchanged_since is None:
+            return fates
+        return [Fate.unguarded(fate.handle) if fate.ending is Ending.DONE else fate for fate in fates]
 
     async def move(self, handles: Sequence[Handle], to: Mailbox | Home) -> list[Fate]:
         """Out of the mailbox the handle names, into another; what other mailboxes it is in stays (J-22)."""

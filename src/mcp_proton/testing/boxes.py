@@ -26,6 +26,7 @@ class Mail:
     raw: bytes
     received: datetime
     flags: frozenset[str] = frozenset()
+    version: int = 1
 
 
 @dataclass
