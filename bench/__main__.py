@@ -11,6 +11,7 @@ from tests.servers import gluon_build
 from . import (
     door,
     filing,
+    jmap,
     journal,
     listing,
     memory,
@@ -93,6 +94,7 @@ PARTS: dict[str, Callable[[], list[Figure] | None]] = {
     "reading": run_reading,
     "searching": run_searching,
     "filing": run_filing,
+    "jmap": jmap.measure,
     "transfer": run_transfer,
     "engine": run_engine,
     "trashing": trashing.measure,

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 DOCS = Path(__file__).parent.parent / "docs"
 TABLES = (
     ("Any IMAP account", effect_tables.load("mcp_proton.imap")),
+    ("Any JMAP account", effect_tables.load("mcp_proton.jmap")),
     ("Proton Mail Bridge", effect_tables.load("mcp_proton.bridge")),
 )
 CATALOG = registry.load()

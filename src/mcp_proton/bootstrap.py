@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from mcp_proton.imap.indexing import DateIndexStore
     from mcp_proton.imap.limits import Timing
     from mcp_proton.imap.outlet import Outlet
+    from mcp_proton.jmap.backend import JmapBackend
     from mcp_proton.services.service import MailService
     from mcp_proton.simulator import Simulator
     from mcp_proton.storage.artifacts import FileArtifacts
@@ -405,11 +406,13 @@ def backend(
     timing: Timing | None = None,
     known: KnownFindings | None = None,
     sightings: Sightings | None = None,
-) -> ImapBackend:
+) -> ImapBackend | JmapBackend:
     """Return the backend of an account as config.toml describes it. Opens nothing by itself."""
     from mcp_proton.imap.backend import ImapBackend
     from mcp_proton.imap.endpoint import Credentials
 
+    if account.kind is Kind.JMAP:
+        return _jmap(name, account, password)
     login = Credentials(account.username, password)
     more: More = {
         "identity": _IDENTITY,
@@ -421,6 +424,15 @@ def backend(
     if account.kind is Kind.BRIDGE:
         return _bridge(name, account, password, known, guarded=account.guarded_trash, sightings=sightings, **more)
     return ImapBackend(name, endpoint(account), login, **more)
+
+
+def _jmap(name: str, account: Account, password: Callable[[], Awaitable[str]]) -> JmapBackend:
+    from mcp_proton.jmap.backend import JmapBackend
+    from mcp_proton.jmap.endpoint import Auth, Credentials, Endpoint
+
+    place = Endpoint(account.url or "", tuple(account.origins or ()))
+    login = Credentials(account.username, password, account.auth or Auth.BASIC)
+    return JmapBackend(name, place, login, labels=account.labels, sends=account.sending, configured=account.senders)
 
 
 def _bridge(

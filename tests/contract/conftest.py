@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tests.contract.worlds import World
 
 _SERVERS = [pytest.param(name, marks=pytest.mark.server) for name in ("dovecot", "cyrus")]
+_JMAP = [pytest.param("cyrus_jmap", marks=pytest.mark.server), "scripted_jmap", "scripted_jmap_of_small_limits"]
 
 
 def _on_engine(name: str) -> object:
@@ -33,6 +34,12 @@ def _opened(name: str, request: pytest.FixtureRequest) -> AbstractAsyncContextMa
             return worlds.bridge(model="real")
         case "simulator_of_the_fake":
             return worlds.bridge(model="fake")
+        case "scripted_jmap":
+            return worlds.scripted_jmap()
+        case "scripted_jmap_of_small_limits":
+            return worlds.scripted_jmap(worlds.SMALL)
+        case "cyrus_jmap":
+            return worlds.jmap(request.getfixturevalue("cyrus"), [WRITER])
         case "engine":
             return worlds.engine(request.getfixturevalue("gluon_server"), model="real")
         case "engine_of_the_fake":
@@ -41,7 +48,7 @@ def _opened(name: str, request: pytest.FixtureRequest) -> AbstractAsyncContextMa
             return worlds.server(request.getfixturevalue(name), configured=[WRITER])
 
 
-@pytest.fixture(params=["memory", "simulator", _on_engine("engine"), *_SERVERS])
+@pytest.fixture(params=["memory", "simulator", _on_engine("engine"), *_SERVERS, *_JMAP])
 async def world(request: pytest.FixtureRequest) -> AsyncIterator[World]:
     """An account that holds nothing yet."""
     async with _opened(request.param, request) as made:
@@ -59,6 +66,7 @@ WRITER = Identity("writer@example.org", "Writer")
         _on_engine("engine"),
         _on_engine("engine_of_the_fake"),
         *_SERVERS,
+        *_JMAP,
     ]
 )
 async def changing(request: pytest.FixtureRequest) -> AsyncIterator[World]:
@@ -73,6 +81,7 @@ async def changing(request: pytest.FixtureRequest) -> AsyncIterator[World]:
         "simulator",
         pytest.param("dovecot", marks=pytest.mark.server),
         pytest.param("cyrus", marks=pytest.mark.server),
+        "scripted_jmap",
     ]
 )
 async def sending(request: pytest.FixtureRequest) -> AsyncIterator[Outside]:
@@ -83,6 +92,8 @@ async def sending(request: pytest.FixtureRequest) -> AsyncIterator[Outside]:
             opened = outside.memory()
         case "simulator":
             opened = outside.bridge()
+        case "scripted_jmap":
+            opened = outside.scripted_jmap()
         case "dovecot" if postfix.can_run():
             other = request.getfixturevalue("dovecot_server").account()
             opened = outside.through_postfix(

@@ -12,6 +12,7 @@ from mcp_proton.imap.endpoint import Credentials, Endpoint, Pin, TlsMode
 from mcp_proton.imap.outlet import Outlet
 from tests.contract import worlds
 from tests.contract.worlds import Memory, newest
+from tests.servers.jmap.server import USER
 from tests.servers.postfix import DOMAIN
 from tests.servers.smtp_sink import SmtpSink
 
@@ -96,6 +97,17 @@ async def into_a_sink(mine: Account) -> AsyncIterator[Outside]:
         sender = Identity("me@example.org")
         async with worlds.server(mine, outlet=outlet, configured=[sender]) as world:
             yield Outside(world, sender.email, "bob@example.net", arrived)
+
+
+@asynccontextmanager
+async def scripted_jmap() -> AsyncIterator[Outside]:
+    async with worlds.scripted_jmap() as world:
+        sent = world.server.store.sent
+
+        async def arrived(_: int) -> list[str]:
+            return [raw.partition(b"Subject: ")[2].partition(b"\r\n")[0].decode() for _, _, raw in sent]
+
+        yield Outside(world, USER, "bob@example.net", arrived)
 
 
 def _login(account: Account) -> Credentials:

@@ -29,7 +29,7 @@ async def test_parents_come_before_their_children(world: World) -> None:
 
 
 async def test_counts_are_there_when_asked_for(world: World) -> None:
-    await world.put(Mail(letter()), Mail(letter(), flags=frozenset({"seen"})))
+    await world.put(Mail(letter()), Mail(letter(number=1), flags=frozenset({"seen"})))
     boxes = await world.backend.mailboxes(counts=True, fresh=True)
     inbox = next(one for one in boxes if one.role is Role.INBOX)
     assert (inbox.total, inbox.unread) == (2, 1)

@@ -19,9 +19,15 @@ from mcp_proton.imap.backend import ImapBackend
 from mcp_proton.imap.endpoint import Credentials, Endpoint, Pin, TlsMode
 from mcp_proton.imap.outlet import Outlet
 from mcp_proton.imap.pool import Habits
+from mcp_proton.jmap.backend import JmapBackend
+from mcp_proton.jmap.endpoint import Credentials as JmapCredentials
+from mcp_proton.jmap.endpoint import Endpoint as JmapEndpoint
 from mcp_proton.simulator import GivenLabel, GivenMessage, Simulator
 from mcp_proton.testing import MemoryAccount
 from tests.servers import bridges
+from tests.servers.jmap import JmapServer
+from tests.servers.jmap.methods import Limits as JmapLimits
+from tests.servers.jmap.server import PASSWORD, USER
 from tests.servers.mail import Mail as ServerMail
 
 if TYPE_CHECKING:
@@ -170,9 +176,9 @@ class Server:
     label: str | None = None
     copies = True
 
-    def __init__(self, account: Account, backend: ImapBackend) -> None:
+    def __init__(self, account: Account, backend: MailBackend) -> None:
         self.account = account
-        self.backend: MailBackend = backend
+        self.backend = backend
         with account.appender() as connection:
             connection.ensure_mailbox(self.folder)
 
@@ -323,6 +329,102 @@ async def server(
     made = ImapBackend("me", place, login, sessions=ATTENTIVE, outlet=outlet, configured=configured)
     async with aclosing(made) as backend:
         yield Server(account, backend)
+
+
+class Jmap(Server):
+    """`JmapBackend` on a real server, which is filled by IMAP."""
+
+    label: str | None = "Labels/Blue"
+
+    def __init__(self, account: Account, backend: JmapBackend) -> None:
+        super().__init__(account, backend)
+        with account.appender() as connection:
+            for mailbox in ("Labels", "Labels/Blue"):
+                connection.ensure_mailbox(mailbox)
+
+
+def jmap_backend(url: str, username: str, password: str, *, configured: Sequence[Identity] = ()) -> JmapBackend:
+    """A backend that lists mailboxes anew before everything."""
+
+    async def secret() -> str:
+        return password
+
+    credentials = JmapCredentials(username, secret)
+    return JmapBackend("me", JmapEndpoint(url), credentials, labels="Labels", listed_for=0.0, configured=configured)
+
+
+@asynccontextmanager
+async def jmap(account: Account, configured: Sequence[Identity] = ()) -> AsyncIterator[World]:
+    """A JMAP server that keeps the mail of an IMAP account."""
+    url = f"http://{account.host}:{account.jmap_port}"
+    backend = jmap_backend(url, account.username, account.password, configured=configured)
+    try:
+        yield Jmap(account, backend)
+    finally:
+        await backend.aclose()
+
+
+class ScriptedJmap:
+    """`JmapBackend` on the scripted server."""
+
+    folder = "Work"
+    label: str | None = "Labels/Blue"
+    copies = True
+
+    def __init__(self, server: JmapServer, backend: JmapBackend) -> None:
+        self.server = server
+        self.backend: MailBackend = backend
+        store = server.store
+        store.folder(self.folder)
+        store.folder("Blue", store.folder("Labels").id)
+
+    async def put(self, *mails: Mail) -> None:
+        for mail in mails:
+            self._deliver(mail, self.server.store.by_role("inbox").id)
+
+    def _deliver(self, mail: Mail, mailbox: str) -> None:
+        keywords = frozenset(f"${flag}" for flag in mail.flags)
+        self.server.store.add(mail.raw, mailbox, received=mail.received, keywords=keywords)
+
+    async def put_into_folder(self, mail: Mail) -> None:
+        self._deliver(mail, self.server.store.by_name(self.folder).id)
+
+    async def rebuild_folder(self, mail: Mail) -> None:
+        """Another mailbox of that name: a message of the same octets is the same one, what else was in it is gone."""
+        store = self.server.store
+        old = store.folders.pop(store.by_name(self.folder).id)
+        new = store.folder(self.folder)
+        raw = mail.raw.replace(b"\n", b"\r\n")
+        for one in [one for one in store.emails.values() if old.id in one.mailboxes]:
+            one.mailboxes.discard(old.id)
+            if one.raw == raw:
+                one.mailboxes.add(new.id)
+            elif not one.mailboxes:
+                del store.emails[one.id]
+        if not any(new.id in one.mailboxes for one in store.emails.values()):
+            await self.put_into_folder(mail)
+
+    async def empty_inbox(self) -> None:
+        self.server.store.emails.clear()
+        self.server.store.touched()
+
+    async def settle(self) -> None:
+        """Everything is known at once."""
+
+
+SMALL = JmapLimits(get=7, set=5, calls=4, requests=1, query=6)
+"""limits that every request meets"""
+
+
+@asynccontextmanager
+async def scripted_jmap(limits: JmapLimits | None = None) -> AsyncIterator[ScriptedJmap]:
+    """A server that refuses what is beyond its limits."""
+    async with JmapServer(limits=limits) as server:
+        backend = jmap_backend(server.url, USER, PASSWORD)
+        try:
+            yield ScriptedJmap(server, backend)
+        finally:
+            await backend.aclose()
 
 
 async def box(world: World, role: Role = Role.INBOX) -> Mailbox:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from .trial import Trial
 
+_LOGIN_FAILED = frozenset({AuthFailed.code, "auth_expired", "upstream_auth_rejected", "no_mail_account"})
 _STEPS = ("server", "certificate", "login", "version", "sync", "sending")
 
 
@@ -43,7 +44,7 @@ async def account(name: str, one: Account) -> list[Check]:
 
 def _well(name: str, one: Account, found: Trial) -> list[Check]:
     return [
-        ok(f"{name}: server", f"answers on {bootstrap.endpoint(one)}"),
+        ok(f"{name}: server", f"answers on {_where(one)}"),
         ok(f"{name}: certificate", _trusted(one)),
         ok(f"{name}: login", f"works, {found.mailboxes} mailboxes"),
         _version(name, one, found),
@@ -56,10 +57,10 @@ async def _ill(name: str, one: Account, health: Health) -> list[Check]:
     """Tell at which step it ended."""
     why = health.why or "it did not go on"
     if health.code == Untrusted.code:
-        failed = [ok(f"{name}: server", f"answers on {bootstrap.endpoint(one)}"), await _certificate(name, one, why)]
-    elif health.code == AuthFailed.code:
+        failed = [ok(f"{name}: server", f"answers on {_where(one)}"), await _certificate(name, one, why)]
+    elif health.code in _LOGIN_FAILED:
         failed = [
-            ok(f"{name}: server", f"answers on {bootstrap.endpoint(one)}"),
+            ok(f"{name}: server", f"answers on {_where(one)}"),
             ok(f"{name}: certificate", _trusted(one)),
             _login(name, one, why),
         ]
@@ -70,6 +71,8 @@ async def _ill(name: str, one: Account, health: Health) -> list[Check]:
 
 async def _certificate(name: str, one: Account, why: str) -> Check:
     title = f"{name}: certificate"
+    if one.kind is Kind.JMAP:
+        return fix(title, why, "ask whoever runs the server for a certificate this machine trusts")
     try:
         shown = await trial.certificate(one.host, one.imap, one.protection)
     except MailError:
@@ -84,6 +87,10 @@ async def _certificate(name: str, one: Account, why: str) -> Check:
     else:
         following = f"ask your mail provider whether it changed, then run `mcp-proton setup {name}`"
     return fix(title, what, following, repair=name)
+
+
+def _where(one: Account) -> str:
+    return one.address if one.kind is Kind.JMAP else str(bootstrap.endpoint(one))
 
 
 def _login(name: str, one: Account, why: str) -> Check:
@@ -101,7 +108,11 @@ def _version(name: str, one: Account, found: Trial) -> Check:
     title = f"{name}: version"
     version = found.health.version if one.kind is Kind.BRIDGE else ""
     server = (
-        f"Proton Mail Bridge {version}" if version else "any IMAP server" if one.kind is Kind.IMAP else "not Bridge's"
+        f"Proton Mail Bridge {version}"
+        if version
+        else "not Bridge's"
+        if one.kind is Kind.BRIDGE
+        else f"any {one.kind.value.upper()} server"
     )
     if one.kind is Kind.BRIDGE and not version:
         return Check(title, State.NOTE, "what answers does not say that it is Proton Mail Bridge")

@@ -9,6 +9,7 @@ from cyclopts import App, Parameter
 
 from mcp_proton import bootstrap
 from mcp_proton.config import editing
+from mcp_proton.config.tables import Account, Kind
 from mcp_proton.domain.caller import owner
 from mcp_proton.services.answers import answer
 from mcp_proton.services.operations.accounts import AccountsHealth, CapabilitiesReport
@@ -38,9 +39,7 @@ def list_accounts(*, json: AsJson = False) -> Exit:
         {
             "account": name,
             "kind": one.kind.value,
-            "host": one.host,
-            "imap_port": one.imap,
-            "security": one.protection.value,
+            **_place(one),
             "secret": one.secret.partition(":")[0],
             "default": name == config.default_account,
         }
@@ -49,6 +48,13 @@ def list_accounts(*, json: AsJson = False) -> Exit:
     if not rows and not json:
         printer.remark("no account is connected yet: `mcp-proton setup`")
     return printer.answer({"status": "ok", "accounts": rows})
+
+
+def _place(one: Account) -> dict[str, object]:
+    """Where an account's server is."""
+    if one.kind is Kind.JMAP:
+        return {"url": one.url}
+    return {"host": one.host, "imap_port": one.imap, "security": one.protection.value}
 
 
 @app.command

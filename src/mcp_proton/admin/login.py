@@ -47,18 +47,7 @@ async def prove(
     """Get name and password, and log in. Raises what the login ended with, once the owner has nothing more to offer."""
     username = wanted.username or (before.username if before else _ask_username(server))
     place = _place(name, wanted, before, folders)
-    account = Account(
-        kind=server.kind,
-        host=server.host,
-        imap_port=server.port,
-        smtp_port=server.smtp_port or _smtp_port_before(before, server),
-        security=server.security,
-        username=username,
-        secret=place,
-        certificate=str(pin) if pin else None,
-        guarded_trash=before is not None and before.guarded_trash and before.kind is server.kind,
-        **_kept_for_sending(before),
-    )
+    account = _account(server, pin, username, place, wanted, before)
     offered, stored = await _offered(name, place, wanted, server)
     told = await _try(name, account, server, offered)
     account = told.account
@@ -71,6 +60,34 @@ async def prove(
     if not health.connected:
         raise _ended(health.code, health.why or "the login did not succeed", health.next)
     return replace(told, password=None if stored else offered)
+
+
+def _account(
+    server: Server, pin: Pin | None, username: str, place: str, wanted: Wanted, before: Account | None
+) -> Account:
+    if server.kind is Kind.JMAP:
+        kept = before if before and before.kind is Kind.JMAP else None
+        return Account(
+            kind=server.kind,
+            username=username,
+            secret=place,
+            url=server.url,
+            auth=wanted.auth or (kept.auth if kept else None),
+            labels=kept.labels if kept else None,
+            origins=kept.origins if kept else None,
+        )
+    return Account(
+        kind=server.kind,
+        host=server.host,
+        imap_port=server.port,
+        smtp_port=server.smtp_port or _smtp_port_before(before, server),
+        security=server.security,
+        username=username,
+        secret=place,
+        certificate=str(pin) if pin else None,
+        guarded_trash=before is not None and before.guarded_trash and before.kind is server.kind,
+        **_kept_for_sending(before),
+    )
 
 
 def _smtp_port_before(before: Account | None, server: Server) -> int | None:
@@ -113,6 +130,7 @@ async def _try(name: str, account: Account, server: Server, password: str) -> Lo
     if (
         found.health.code == "untrusted_server"
         and account.certificate is None
+        and server.kind is not Kind.JMAP
         and server.security is not Security.PLAIN
     ):
         account = account.model_copy(update={"certificate": str(await servers.trust_after_all(server))})

@@ -12,10 +12,11 @@ from mcp_proton.bridge import settings as bridge
 from mcp_proton.config.tables import Kind, Security
 from mcp_proton.domain.errors import Invalid, MailError, Unavailable, Untrusted
 from mcp_proton.imap.endpoint import Pin, TlsMode
+from mcp_proton.jmap.endpoint import origin
 
 from . import trial
 from .asking import ask, say
-from .wanted import hosted
+from .wanted import hosted, located
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -44,22 +45,37 @@ class Server:
     smtp_port: int | None = None
     version: str = ""
     shown: Pin | None = None
+    url: str | None = None
 
     def __str__(self) -> str:
         name = f"Proton Mail Bridge {self.version}".strip() if self.kind is Kind.BRIDGE else "the mail server"
-        return f"{name} on {self.host}:{self.port}"
+        return f"{name} on {self.url or f'{self.host}:{self.port}'}"
 
 
 async def find(wanted: Wanted, before: Account | None) -> Server:
     """Return the server: Bridge is looked for on its ports, any other is as the owner says."""
     if wanted.kind_of(before) is Kind.BRIDGE:
         return await _find_bridge(wanted, before)
+    if wanted.kind_of(before) is Kind.JMAP:
+        return _jmap(wanted, before)
     known = before if before and before.kind is Kind.IMAP else None
     host = wanted.host or (known.host if known else _ask_host())
     security = wanted.security or (known.protection if known else Security.TLS)
     kept = known.imap if known and wanted.security in (None, known.protection) else None
     return Server(
         Kind.IMAP, host, wanted.port or kept or _STANDARD_PORTS[security], security, known.smtp_port if known else None
+    )
+
+
+def _jmap(wanted: Wanted, before: Account | None) -> Server:
+    if wanted.trust:
+        raise Invalid("--trust is not for `--kind jmap`: the machine's authorities judge its certificate")
+    url = wanted.url or (before.url if before else None) or ask("The JMAP server's URL", flag="--url", check=located)
+    found = origin(url)
+    if found is None:
+        raise Invalid("--url: that is no URL of a server")
+    return Server(
+        Kind.JMAP, found.host, found.port, Security.TLS if found.scheme == "https" else Security.PLAIN, url=url
     )
 
 
@@ -103,7 +119,11 @@ async def trust(server: Server, wanted: Wanted, before: Account | None) -> Pin |
     Raises `Untrusted` when it is not the one the owner named, or when the owner says no.
     """
     pinned = Pin.read(before.certificate) if before and before.certificate else None
-    if server.security is Security.PLAIN or not (server.kind is Kind.BRIDGE or wanted.trust or pinned):
+    if (
+        server.kind is Kind.JMAP
+        or server.security is Security.PLAIN
+        or not (server.kind is Kind.BRIDGE or wanted.trust or pinned)
+    ):
         return None
     shown = server.shown or await trial.certificate(server.host, server.port, server.security)
     if wanted.trust:

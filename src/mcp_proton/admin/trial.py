@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 
     from mcp_proton.config.tables import Account, Security
     from mcp_proton.domain.findings import KnownFindings
-    from mcp_proton.domain.ports import Health
+    from mcp_proton.domain.ports import Health, MailBackend
     from mcp_proton.imap.backend import ImapBackend
+    from mcp_proton.jmap.backend import JmapBackend
 
 _PATIENCE = Timing(connect=10.0, greeting=15.0)
 """shorter than in service: somebody sits and waits, and a server that is well greets at once"""
@@ -64,7 +65,7 @@ async def log_in(
         await backend.aclose()
 
 
-async def _tried_to_send(backend: ImapBackend, found: Trial) -> Trial:
+async def _tried_to_send(backend: ImapBackend | JmapBackend, found: Trial) -> Trial:
     """Log in as for sending; no mail is begun."""
     try:
         await backend.check_sending()
@@ -81,7 +82,7 @@ async def certificate(host: str, port: int, security: Security) -> Pin:
     return Pin.of(await opening.fetch_certificate(Endpoint(host, port, bootstrap.tls_mode(security)), _PATIENCE))
 
 
-async def _mailboxes(backend: ImapBackend) -> int:
+async def _mailboxes(backend: MailBackend) -> int:
     try:
         return len(await backend.mailboxes())
     except MailError:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from mcp_proton.config.tables import Account, ClientName, Host, Kind, Slug
+from mcp_proton.config.tables import Account, ClientName, Host, Kind, Slug, Url
 from mcp_proton.domain.errors import Invalid
 from mcp_proton.policy.presets import Preset
 from mcp_proton.policy.reading import Recipient
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mcp_proton.config.tables import Config, Profile, Security
+    from mcp_proton.jmap.endpoint import Auth
 
     from .programs import Program
 
@@ -45,9 +46,13 @@ class Wanted:
     program: Program | None = None
     profile: Profile | None = None
     yes: bool = False
+    url: str | None = None
+    auth: Auth | None = None
 
     def kind_of(self, before: Account | None) -> Kind:
         """Return what stands behind the account."""
+        if self.url is not None:
+            return Kind.JMAP
         return self.kind or (before.kind if before else Kind.BRIDGE)
 
 
@@ -55,6 +60,10 @@ def check(wanted: Wanted) -> None:
     """Tell a slip of the pen before anything is asked or looked for. Raises `Invalid` that names the flag."""
     if wanted.host is not None:
         flag("--host", hosted, wanted.host)
+    if wanted.url is not None:
+        flag("--url", located, wanted.url)
+    if wanted.url is not None and wanted.kind not in (None, Kind.JMAP):
+        raise Invalid("--url is for `--kind jmap`")
     if wanted.secret is not None:
         flag("--secret", placed, wanted.secret)
     if wanted.client is not None:
@@ -94,6 +103,8 @@ def require(wanted: Wanted, before: Account | None, *, password_known: bool, pre
     missing = []
     if kind is Kind.IMAP and not (wanted.host or before):
         missing.append("--host HOST: the mail server")
+    if kind is Kind.JMAP and not (wanted.url or (before and before.url)):
+        missing.append("--url URL: the JMAP server")
     if not (wanted.username or before):
         missing.append("--username NAME: the login name" + (", as Bridge shows it" if kind is Kind.BRIDGE else ""))
     if not (wanted.password_file or password_known):
@@ -126,6 +137,11 @@ def placed(text: str) -> str:
 def hosted(text: str) -> str:
     """Return a host. Raises ValueError with what is wrong with it."""
     return _checked(lambda: TypeAdapter(Host).validate_python(text))
+
+
+def located(text: str) -> str:
+    """Return a URL. Raises ValueError with what is wrong with it."""
+    return _checked(lambda: TypeAdapter(Url).validate_python(text))
 
 
 def recipients(text: str) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcp_proton import bootstrap
 from mcp_proton.config import editing
-from mcp_proton.config.tables import SENDING_KEYS, Account
+from mcp_proton.config.tables import SENDING_KEYS, Account, Kind
 from mcp_proton.storage.vault import Vault
 
 from . import access
@@ -52,7 +52,11 @@ async def write(prepared: Prepared) -> None:
 def _values(account: Account) -> dict[str, editing.Value]:
     """Return the account as config.toml shall say it: what is as usual is left out, what set-up does not ask stays."""
     plain = Account(
-        kind=account.kind, username=account.username, secret=account.secret, certificate=account.certificate
+        kind=account.kind,
+        username=account.username,
+        secret=account.secret,
+        certificate=account.certificate,
+        url=account.url,
     )
     usual = {
         "host": plain.host,
@@ -110,8 +114,9 @@ def tell(prepared: Prepared, printer: Printer) -> Exit:
         "status": "ok",
         "account": prepared.name,
         "kind": account.kind.value,
-        "host": account.host,
-        "imap_port": account.imap,
+        "host": None if account.kind is Kind.JMAP else account.host,
+        "imap_port": None if account.kind is Kind.JMAP else account.imap,
+        "url": account.url,
         "version": trial.health.version or None,
         "mailboxes": trial.mailboxes,
         "syncing": trial.health.syncing,

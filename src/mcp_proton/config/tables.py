@@ -19,8 +19,10 @@ from pydantic import (
 )
 
 from mcp_proton.domain.caller import owner
+from mcp_proton.domain.errors import MailError
 from mcp_proton.domain.handles import SLUG
 from mcp_proton.domain.mail import Identity
+from mcp_proton.jmap.endpoint import Auth, Endpoint
 
 from . import senders
 
@@ -34,6 +36,7 @@ class Kind(StrEnum):
 
     BRIDGE = "bridge"
     IMAP = "imap"
+    JMAP = "jmap"
 
 
 class Security(StrEnum):
@@ -66,10 +69,8 @@ def _client_name(name: str) -> str:
 
 
 def _kind(word: object) -> object:
-    if word == "jmap":
-        raise ValueError("jmap is not supported yet; use bridge or imap")
     if word not in frozenset(Kind):
-        raise ValueError("must be bridge or imap")
+        raise ValueError("must be bridge, imap or jmap")
     return word
 
 
@@ -102,9 +103,18 @@ def _host(text: str) -> str:
     return text
 
 
+def _url(text: str) -> str:
+    try:
+        Endpoint(text).origins  # noqa: B018 - looking is checking
+    except MailError:
+        raise ValueError("must be an https URL without a user; http only towards 127.0.0.1 or ::1") from None
+    return text
+
+
 Slug = Annotated[str, AfterValidator(_slug)]
 ClientName = Annotated[str, AfterValidator(_client_name)]
 Host = Annotated[str, AfterValidator(_host)]
+Url = Annotated[str, AfterValidator(_url)]
 Port = Annotated[StrictInt, Field(ge=1, le=65_535)]
 Fingerprint = Annotated[str, AfterValidator(_certificate)]
 Sender = Annotated[str, AfterValidator(senders.sender)]
@@ -120,6 +130,8 @@ class Table(BaseModel):
 
 SENDING_KEYS = frozenset({"sending", "smtp_host", "smtp_security", "smtp_certificate", "identities", "signatures"})
 """Keys of an account that the owner writes by hand."""
+_ONLY_FOR_JMAP = ("url", "auth", "labels", "origins")
+_NOT_FOR_JMAP = ("imap_port", "smtp_port", "smtp_host", "smtp_security", "smtp_certificate", "security", "certificate")
 
 
 class Account(Table):
@@ -127,6 +139,8 @@ class Account(Table):
 
     `sending` off: mail is read, filed and drafted only. What is left out of `smtp_…` is as for IMAP. `identities` are the
     addresses to send as, beside the login name; `signatures` are by address.
+    For kind jmap: `url` is the session's or only its origin, `auth` how the secret is shown, `labels` the path below which
+    mailboxes are labels, `origins` are further places the password may go to, since some servers hand out blobs elsewhere.
 
     `guarded_trash`: on Bridge, a star holds what is moved to Trash until it was seen there.
     """
@@ -140,6 +154,10 @@ class Account(Table):
     secret: Annotated[str, AfterValidator(_secret)]
     certificate: Fingerprint | None = None
     guarded_trash: StrictBool = False
+    url: Url | None = None
+    auth: Auth | None = None
+    labels: Text | None = None
+    origins: list[Url] | None = None
     sending: StrictBool = True
     smtp_host: Host | None = None
     smtp_security: Security | None = None
@@ -151,6 +169,11 @@ class Account(Table):
     def _whole(self) -> Self:
         if self.kind is Kind.BRIDGE and self.certificate is None:
             raise ValueError("needs `certificate`: Bridge signs its own; `mcp-proton setup` shows and stores it")
+        if self.kind is Kind.JMAP and self.url is None:
+            raise ValueError("needs `url`: the JMAP server's https URL")
+        for key in _NOT_FOR_JMAP if self.kind is Kind.JMAP else _ONLY_FOR_JMAP:
+            if getattr(self, key) is not None:
+                raise ValueError(f"{key} is not for kind {self.kind.value}")
         if self.guarded_trash and self.kind is not Kind.BRIDGE:
             raise ValueError("guarded_trash is for kind bridge: any other server moves a message to Trash in one step")
         if self.security is Security.PLAIN and self.host not in ("127.0.0.1", "::1"):
@@ -164,6 +187,11 @@ class Account(Table):
     def protection(self) -> Security:
         """How to connect: Bridge by STARTTLS, others by TLS, unless said otherwise."""
         return self.security or (Security.STARTTLS if self.kind is Kind.BRIDGE else Security.TLS)
+
+    @property
+    def address(self) -> str:
+        """Where its server is, for people."""
+        return self.url or f"{self.host}:{self.imap}"
 
     @property
     def imap(self) -> int:

@@ -16,6 +16,7 @@ from .outcome import Fate
 from .outgoing import Octets, Submits
 from .query import Query
 from .transfer import Whole
+from .walk import Interval, Stretch
 
 
 class Standing(StrEnum):
@@ -175,6 +176,14 @@ class MailBackend(Protocol):
         """Return matching envelopes by date. Stops at `page.limit` rows or when `page.budget` is used up."""
         ...
 
+    async def ids(self, box: Mailbox, within: Interval, position: int, limit: int) -> Stretch:
+        """Return a stretch of a mailbox's handles from `position` on, by date received, the oldest first, and nothing else.
+
+        The same `state` in two answers: the same messages in the same order, so that stretches fit together. `NotSynced`
+        while the order is not known yet.
+        """
+        ...
+
     async def envelopes(self, handles: Sequence[Handle]) -> Sequence[Envelope]:
         """Return the envelopes of those handles that still point at a message, in the order asked."""
         ...
@@ -186,7 +195,8 @@ class MailBackend(Protocol):
     def fetch(
         self, handle: Handle, part: str = "", *, start: int = 0, limit: int | None = None
     ) -> AsyncIterator[bytes]:
-        """Yield octets of a section in chunks: "" is the whole message, "HEADER" its header, "1.2" a part as encoded.
+        """Yield octets of a section in chunks: "" is the whole message, "HEADER" its header, "1.2" a part, in the
+        encoding that its structure tells (`binary` where the server hands parts out decoded).
 
         From octet `start`, at most `limit`. Bounded memory whatever the size. `NotFound` for a section that is not there.
         """

@@ -19,12 +19,14 @@ from .mail import Role
 
 
 class Evidence(StrEnum):
-    """How we know: read in source, seen in a recording, tried on the engine, seen on a live account, or not at all."""
+    """How we know: read in source, seen in a recording, tried on Proton's engine or on a server of the standard, seen on
+    a live account, or not at all."""
 
     STANDARD = "standard"
     SOURCE = "source"
     RECORDED = "recorded"
     ENGINE = "engine"
+    SERVER = "server"
     LIVE = "live"
     UNVERIFIED = "unverified"
 

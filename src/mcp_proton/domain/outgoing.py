@@ -182,3 +182,8 @@ class Submits(Protocol):
         As of the last login: to be asked after `submit`.
         """
         ...
+
+    @property
+    def marks_answered(self) -> bool:
+        """Whether the server marks by itself what a mail answers or passes on."""
+        ...

@@ -12,6 +12,7 @@ from mcp_proton.imap.errors import ConnectionLost, printable
 from mcp_proton.imap.filing import Filing
 from mcp_proton.imap.flagging import Flagging
 from mcp_proton.imap.homes import Homes
+from mcp_proton.imap.idwalk import IdWalk
 from mcp_proton.imap.indexing import DateIndexes
 from mcp_proton.imap.mailbox_changes import MailboxChanges
 from mcp_proton.imap.mailboxes import MailboxList, wire_name
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from mcp_proton.domain.ports import FlagChange, Found, Home, Page
     from mcp_proton.domain.query import Query
     from mcp_proton.domain.transfer import Whole
+    from mcp_proton.domain.walk import Interval, Stretch
     from mcp_proton.imap import pool as pools
     from mcp_proton.imap.box import Box
     from mcp_proton.imap.endpoint import Credentials, Endpoint
@@ -92,6 +94,7 @@ class ImapBackend:
         self._table = effect_tables.load(self.package)
         self._list = MailboxList(self._arranged, self._is_dear)
         self._indexes = DateIndexes(self._open, dates)
+        self._walk = IdWalk(self._open, self._indexes)
         self._searches = Searches(self._open, self._indexes, self.search_habits)
         self._messages = Messages(self._pool, self._mailbox_of, step=self.step)
         self._homes = Homes(self._known, senders.own(credentials.username, configured))
@@ -145,6 +148,10 @@ class ImapBackend:
     async def search(self, scope: Sequence[Mailbox], query: Query, page: Page) -> Found:
         """Matching envelopes by date."""
         return await self._searches.search(scope, query, page)
+
+    async def ids(self, box: Mailbox, within: Interval, position: int, limit: int) -> Stretch:
+        """Handles by date received."""
+        return await self._walk.ids(box, within, position, limit)
 
     async def envelopes(self, handles: Sequence[Handle]) -> Sequence[Envelope]:
         """Envelopes of what is still there."""

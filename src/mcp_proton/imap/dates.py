@@ -95,6 +95,12 @@ class DateIndex:
         for position in range(start, len(order)):
             yield self._place(order[position])
 
+    def between(self, since: int, before: int) -> array[int]:
+        """Return the UIDs of what was received from `since` on and before `before`, the oldest first."""
+        order = self._sorted()
+        start, stop = (bisect_left(order, (date, 0), key=self._place) for date in (since, before))
+        return array("I", [self.uids[position] for position in order[start:stop]])
+
     def _place(self, position: int) -> Place:
         return self.dates[position], self.uids[position]
 

@@ -65,6 +65,11 @@ class Outbox:
         """As of the last login: Gmail and its kind do, others do not."""
         return FILES_SENT in (self._pool().capabilities or ())
 
+    @property
+    def marks_answered(self) -> bool:
+        """What files by itself marks by itself too, on Bridge and Gmail."""
+        return self.files_sent
+
     async def _capabilities(self) -> frozenset[str]:
         known = self._pool().capabilities
         if known is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from mcp_proton.domain.mail import Role
 from mcp_proton.domain.outgoing import Trace
@@ -16,17 +16,26 @@ if TYPE_CHECKING:
 
     from mcp_proton.domain.handles import Handle
     from mcp_proton.domain.mail import Mailbox
-    from mcp_proton.imap.search import Searches
+    from mcp_proton.domain.ports import Found
+    from mcp_proton.domain.query import Query
 
 SKEW = timedelta(days=1)
 """how far a server's clock may be behind ours"""
 MOST = 50
 
 
+class Search(Protocol):
+    """The port's `search`."""
+
+    async def search(self, scope: Sequence[Mailbox], query: Query, page: Page) -> Found:
+        """Matching envelopes."""
+        ...
+
+
 class Tracing:
     """`listed` gives all mailboxes."""
 
-    def __init__(self, searches: Searches, listed: Callable[[], Awaitable[Sequence[Mailbox]]]) -> None:
+    def __init__(self, searches: Search, listed: Callable[[], Awaitable[Sequence[Mailbox]]]) -> None:
         self._searches, self._listed = searches, listed
 
     async def trace(self, message_id: str, since: datetime) -> Trace:

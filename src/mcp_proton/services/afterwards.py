@@ -84,7 +84,7 @@ async def _append(request: Written, mail: Octets, backend: MailBackend, ctx: Con
 async def _marked(request: Written, backend: MailBackend, ctx: Context) -> None:
     """Mark what was answered or passed on, where the server does not do it and the caller may."""
     thread = request.thread
-    if thread is None or thread.source is None or power(backend).files_sent:
+    if thread is None or thread.source is None or power(backend).marks_answered:
         return
     source = Handle.parse(thread.source)
     flag = Flag.FORWARDED if thread.passed_on else Flag.ANSWERED

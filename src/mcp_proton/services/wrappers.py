@@ -15,6 +15,7 @@ from mcp_proton.domain.outgoing import Capacity, Octets, Repetition, Submission,
 from mcp_proton.domain.ports import FlagChange, Found, Health, Home, MailBackend, Page, Standing
 from mcp_proton.domain.query import Query
 from mcp_proton.domain.transfer import Whole
+from mcp_proton.domain.walk import Interval, Stretch
 
 T = TypeVar("T")
 
@@ -53,6 +54,10 @@ class RetryReads:
     async def search(self, scope: Sequence[Mailbox], query: Query, page: Page) -> Found:
         """Tried twice."""
         return await _twice(lambda: self._inner.search(scope, query, page))
+
+    async def ids(self, box: Mailbox, within: Interval, position: int, limit: int) -> Stretch:
+        """Tried twice."""
+        return await _twice(lambda: self._inner.ids(box, within, position, limit))
 
     async def envelopes(self, handles: Sequence[Handle]) -> Sequence[Envelope]:
         """Tried twice."""
@@ -212,6 +217,11 @@ class RetryLooks:
     def files_sent(self) -> bool:
         """As the backend says."""
         return self._inner.files_sent
+
+    @property
+    def marks_answered(self) -> bool:
+        """As the backend says."""
+        return self._inner.marks_answered
 
 
 async def _twice(ask: Callable[[], Awaitable[T]]) -> T:

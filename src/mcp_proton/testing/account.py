@@ -26,6 +26,7 @@ from mcp_proton.domain.ports import (
 )
 from mcp_proton.domain.query import Query, matches
 from mcp_proton.domain.transfer import Whole
+from mcp_proton.domain.walk import Interval, Stretch
 from mcp_proton.mime import outline as mime_outline
 from mcp_proton.mime import searching, selecting
 from mcp_proton.testing.boxes import (
@@ -45,6 +46,7 @@ from mcp_proton.testing.boxes import (
     identity_of,
     no_source,
     position,
+    stretch,
 )
 from mcp_proton.testing.clock import EPOCH
 from mcp_proton.testing.outgoing import MemoryOctets, MemoryOutgoing
@@ -153,6 +155,11 @@ class MemoryAccount:
         )
         after = f"{generations(scope, self.boxes)}~{rows[-1].handle}" if more else None
         return Found(rows, coverage, after)
+
+    async def ids(self, box: Mailbox, within: Interval, position: int, limit: int) -> Stretch:
+        """By date, then in the order of arrival."""
+        self.calls.append("ids")
+        return stretch(self.boxes[box.path], within, position, limit)
 
     async def envelopes(self, handles: Sequence[Handle]) -> Sequence[Envelope]:
         """Return envelopes of what is still there."""

@@ -14,6 +14,7 @@ from mcp_proton.domain.handles import Handle
 from mcp_proton.domain.mail import VIEWS, Envelope, Mailbox, Role
 from mcp_proton.domain.outcome import Fate, Proof
 from mcp_proton.domain.ports import Home, Page
+from mcp_proton.domain.walk import Interval, Stretch
 from mcp_proton.mime import headers as mime_headers
 from mcp_proton.mime import outline as mime_outline
 
@@ -49,6 +50,20 @@ class Box:
 def handle_of(box: Box, stored: Stored) -> Handle:
     """The handle of an occurrence."""
     return Handle(box.mailbox.account, box.mailbox.tag, f"{box.generation}-{stored.uid}")
+
+
+def stretch(box: Box, within: Interval, position: int, limit: int) -> Stretch:
+    """A stretch of its handles, by date."""
+    since, until = within.since, within.until
+    found = [
+        (stored.mail.received, uid, handle_of(box, stored))
+        for uid, stored in box.mail.items()
+        if (since is None or stored.mail.received >= since) and (until is None or stored.mail.received < until)
+    ]
+    handles = [handle for _, _, handle in sorted(found)]
+    state = hashlib.sha256(repr(handles).encode()).hexdigest()[:24]
+    chosen = handles[position : position + limit]
+    return Stretch(chosen, len(handles), state, position + len(chosen) < len(handles))
 
 
 def envelope_of(box: Box, stored: Stored) -> Envelope:

@@ -84,6 +84,11 @@ class MemoryOutgoing:
         self.anchors = False
         self.present = True
 
+    @property
+    def marks_answered(self) -> bool:
+        """As Bridge and Gmail: where it files it marks."""
+        return self.files_sent
+
     def catch_up(self) -> None:
         """Let the copies of what was sent while `lagging` appear in Sent."""
         self.lagging = False

@@ -1,4 +1,4 @@
-"""A Bridge in a thread of its own, and an owner who types commands in front of it."""
+"""Servers in threads of their own, and an owner who types commands in front of it."""
 
 from __future__ import annotations
 
@@ -15,9 +15,12 @@ from mcp_proton import bootstrap
 from mcp_proton.admin import cli
 from mcp_proton.config import editing
 from mcp_proton.config.folders import Folders
+from tests.servers.jmap import JmapServer
+from tests.servers.jmap.server import USER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
+    from typing import Self
 
     import pytest
 
@@ -28,21 +31,20 @@ MESSAGES = 40
 CANARY = "canary-in-a-subject-7f3k"
 
 
-class Bridge:
-    """A simulated Bridge behind a real port. `with Bridge() as bridge`."""
+class Elsewhere:
+    """A server on an event loop of its own, in a thread."""
 
-    def __init__(self, *, port: int = 0, seed: int = 1) -> None:
-        self._port, self._seed = port, seed
+    def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._stack = AsyncExitStack()
-        self.simulator: Simulator
 
-    def __enter__(self) -> Bridge:
+    async def start(self) -> None:
+        """Start the server, on that loop."""
+
+    def __enter__(self) -> Self:
         self._thread.start()
-        self.simulator = self.do(
-            self._stack.enter_async_context(bootstrap.simulated(messages=MESSAGES, port=self._port, seed=self._seed))
-        )
+        self.do(self.start())
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -52,8 +54,21 @@ class Bridge:
         self._loop.close()
 
     def do(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run something on the Bridge's own loop."""
+        """Run something on the server's own loop."""
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(30)
+
+
+class Bridge(Elsewhere):
+    """A simulated Bridge behind a real port. `with Bridge() as bridge`."""
+
+    def __init__(self, *, port: int = 0, seed: int = 1) -> None:
+        super().__init__()
+        self._port, self._seed = port, seed
+        self.simulator: Simulator
+
+    async def start(self) -> None:
+        made = bootstrap.simulated(messages=MESSAGES, port=self._port, seed=self._seed)
+        self.simulator = await self._stack.enter_async_context(made)
 
     def call(self, change: Callable[[Simulator], object]) -> None:
         """Change something in the Bridge, on its own loop."""
@@ -84,6 +99,20 @@ class Bridge:
         raw = f"From: Anna <anna@canary.example>\r\nTo: {self.username}\r\nSubject: {subject}\r\n\r\nHello.\r\n"
         self.call(lambda simulator: simulator.deliver(raw.encode()))
         self.call(lambda simulator: simulator.release_events())
+
+
+class Jmap(Elsewhere):
+    """The scripted JMAP server, with a few letters."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.server = JmapServer()
+
+    async def start(self) -> None:
+        await self._stack.enter_async_context(self.server)
+        for number in range(3):
+            raw = f"From: Anna <anna@example.org>\nTo: {USER}\nSubject: letter {number}\n\nHello.\n"
+            self.server.store.add(raw.encode(), self.server.store.by_role("inbox").id)
 
 
 @dataclass(frozen=True)

@@ -85,9 +85,10 @@ def test_the_only_account_is_the_default():
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
-        ('kind = "bridge"', 'kind = "jmap"', "line 3: accounts.personal.kind: jmap is not supported yet"),
-        ('kind = "bridge"', 'kind = "pop3"', "line 3: accounts.personal.kind: must be bridge or imap"),
-        ('kind = "bridge"', "kind = 3", "line 3: accounts.personal.kind: must be bridge or imap"),
+        ('kind = "bridge"', 'kind = "jmap"', "line 2: accounts.personal: needs `url`"),
+        ('kind = "bridge"', 'kind = "pop"', "line 3: accounts.personal.kind: must be bridge, imap or jmap"),
+        ('kind = "bridge"', 'kind = "pop3"', "line 3: accounts.personal.kind: must be bridge, imap or jmap"),
+        ('kind = "bridge"', "kind = 3", "line 3: accounts.personal.kind: must be bridge, imap or jmap"),
         (
             'host = "imap.example.org"',
             'hots = "x"',

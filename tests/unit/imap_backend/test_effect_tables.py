@@ -11,7 +11,7 @@ from mcp_proton.domain.mail import Role
 from mcp_proton.domain.ports import Standing
 from mcp_proton.imap import effect_tables, features
 
-PACKAGES = ("mcp_proton.imap", "mcp_proton.bridge")
+PACKAGES = ("mcp_proton.imap", "mcp_proton.bridge", "mcp_proton.jmap")
 READS = ("mailboxes", "search", "envelopes", "structure", "headers", "fetch")
 
 
@@ -41,6 +41,13 @@ def test_every_row_says_how_it_is_known(package: str, evidence: tuple[Evidence, 
     known = {evidence, (Evidence.RECORDED,), (Evidence.UNVERIFIED,), (Evidence.SOURCE,)}
     assert {row.evidence for row in rows} <= known
     assert effect_tables.load(package).rows[0].known_by == ", ".join(evidence)
+
+
+def test_what_changes_mail_on_jmap_was_seen_on_a_server() -> None:
+    """The contract suite on Cyrus does each of them."""
+    rows = effect_tables.load(PACKAGES[2]).rows
+    changing = {row.evidence for row in rows if not row.refused and not row.effects <= READING}
+    assert changing == {(Evidence.STANDARD, Evidence.SERVER)}
 
 
 @pytest.mark.parametrize("package", PACKAGES)

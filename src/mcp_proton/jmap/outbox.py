@@ -1,0 +1,218 @@
+"""The power to send over JMAP: Email/import into Drafts and EmailSubmission/set in one request; the server files it.
+
+INVARIANT: nothing is sent twice. When the answer is lost it is UNKNOWN, and `trace` looks for it: while it lies in Drafts
+it has not left, since the server takes it from there to Sent when it submits it (RFC 8621 §7.5).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from typing import TYPE_CHECKING
+
+from mcp_proton.domain.errors import Ambiguous, MailError, Unsupported
+from mcp_proton.domain.mail import Identity, Role
+from mcp_proton.domain.outgoing import Accepted, Capacity, Delivery, Submission
+from mcp_proton.imap.appending import check_lines
+from mcp_proton.imap.tracing import Tracing
+from mcp_proton.jmap import appending, refusals, values
+from mcp_proton.jmap.client import Call
+from mcp_proton.jmap.errors import MethodFailed
+from mcp_proton.jmap.session import SUBMISSION
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from mcp_proton.domain.handles import Handle
+    from mcp_proton.domain.mail import Mailbox
+    from mcp_proton.domain.outgoing import Octets, Repetition, Trace
+    from mcp_proton.jmap.client import Client
+    from mcp_proton.jmap.mailboxes import Mailboxes
+    from mcp_proton.jmap.search import Searches
+    from mcp_proton.jmap.values import Object
+
+_ADDRESS = re.compile(r"[^\s<>\x00-\x1f\x7f@]{1,64}@[^\s<>\x00-\x1f\x7f@]{1,255}")
+_REPLY = re.compile(r"([245]\d\d)[ -]")
+_WHY = {
+    "tooManyRecipients": ("too_many_recipients", "the mail server takes no mail to so many recipients"),
+    "noRecipients": ("recipients_refused", "there is nobody to send it to"),
+    "invalidRecipients": ("recipients_refused", "the mail server refuses a recipient"),
+    "forbiddenMailFrom": ("sender_refused", "the mail server does not send for that sender"),
+    "forbiddenFrom": ("sender_refused", "the mail server does not send for that sender"),
+    "forbiddenToSend": ("sending_refused", "the mail server does not let this login send"),
+    "tooLarge": ("too_large", "the mail server does not send mail so large"),
+    "invalidEmail": ("message_refused", "the mail server refuses the message"),
+}
+MOST_IDENTITIES = 1_000
+
+
+class Outbox:
+    """See `Submits`. `configured` are addresses the owner named."""
+
+    def __init__(
+        self, client: Client, mailboxes: Mailboxes, searches: Searches, configured: Sequence[Identity] = ()
+    ) -> None:
+        self._client, self._mailboxes, self._configured = client, mailboxes, configured
+        self._tracing = Tracing(searches, mailboxes.all)
+        self._known: list[tuple[str, Identity]] | None = None
+
+    files_sent = True
+    """the server takes what it submits from Drafts to Sent, as it is told to in the same request"""
+
+    marks_answered = False
+    """that is left to who sends (RFC 8621 §4.1.1)"""
+
+    async def capacity(self) -> Capacity:
+        """What an upload may hold."""
+        largest = (await self._client.limits()).upload
+        return Capacity(largest, largest)
+
+    async def anchor(self, handle: Handle) -> str | None:
+        """None: Message-IDs tie mails together."""
+        return None
+
+    async def repetition(self, recipients: Sequence[str], mail: Octets) -> Repetition | None:
+        """None: it sends what it is given."""
+        return None
+
+    async def trace(self, message_id: str, since: datetime) -> Trace:
+        """By envelopes in Sent and Drafts."""
+        return await self._tracing.trace(message_id, since)
+
+    async def identities(self) -> list[tuple[str, Identity]]:
+        """What Identity/get tells, with the ids; asked once. Raises `Unsupported` where this login cannot send."""
+        if self._known is None:
+            session = await self._client.session()
+            if SUBMISSION not in session.capabilities:
+                raise Unsupported("this account cannot send by JMAP", code="sending_off")
+            (answer,) = await self._client.demand(Call("Identity/get", {"ids": None}))
+            told = [values.mapping(one) for one in values.sequence(answer.get("list"))[:MOST_IDENTITIES]]
+            self._known = [
+                (
+                    values.identifier(one.get("id")),
+                    Identity(values.text(one.get("email")), values.text(one.get("name"))),
+                )
+                for one in told
+            ]
+        return self._known
+
+    async def submit(self, sender: str, recipients: Sequence[str], mail: Octets) -> Submission:
+        """Once. What is refused leaves nothing behind, or says `stray`."""
+        if not recipients or not all(_ADDRESS.fullmatch(one) for one in (sender, *recipients)):
+            return _not_sent("invalid_address", "that is no address mail can be sent to or from")
+        await check_lines(mail)
+        largest = (await self._client.limits()).upload
+        if largest is not None and mail.size > largest:
+            return _not_sent("too_large", f"the message has {mail.size} octets, and no more than {largest} can be sent")
+        identity = _for(sender, await self.identities())
+        if identity is None:
+            return _not_sent("sender_refused", "the mail server has no identity for that sender")
+        boxes = {box.role: box for box in await self._mailboxes.all()}
+        drafts, sent = boxes.get(Role.DRAFTS), boxes.get(Role.SENT)
+        if drafts is None or sent is None:
+            raise Unsupported("sending needs a mailbox for drafts and one for sent mail")
+        blob = await self._client.upload(mail)
+        calls = _calls(blob, identity, sender, recipients, drafts, sent)
+        try:
+            made, submitted = await self._once(calls)
+        except Ambiguous as error:
+            return Submission(Delivery.UNKNOWN, code=error.code, why=error.message)
+        except MailError as error:
+            if error.retry:
+                raise
+            return _not_sent(error.code, error.message)
+        return await self._told(made, submitted, recipients)
+
+    async def _once(self, calls: tuple[Call, Call]) -> list[Object | MethodFailed]:
+        """Ask, and where we are cancelled meanwhile say that nobody knows."""
+        asking = asyncio.ensure_future(self._client.ask(*calls, changes=True))
+        try:
+            return await asyncio.shield(asking)
+        except asyncio.CancelledError:
+            asking.cancel()
+            await asyncio.gather(asking, return_exceptions=True)
+            raise refusals.not_told() from None
+
+    async def check_login(self) -> None:
+        """Ask who may be sent as. Raises `Unavailable` or `Unsupported`."""
+        self._known = None
+        await self.identities()
+
+    async def _told(
+        self, made: Object | MethodFailed, submitted: Object | MethodFailed, recipients: Sequence[str]
+    ) -> Submission:
+        try:
+            if isinstance(made, MethodFailed):
+                raise refusals.of_method(made)
+            email_id = appending.created(made)
+        except Ambiguous as error:
+            return Submission(Delivery.UNKNOWN, code=error.code, why=error.message)
+        except MailError as error:
+            return _not_sent(error.code, error.message)
+        if isinstance(submitted, MethodFailed):
+            reason = refusals.of_method(submitted)
+            if isinstance(reason, Ambiguous):
+                return Submission(Delivery.UNKNOWN, code=reason.code, why=reason.message)
+            return _not_sent(reason.code, reason.message, stray=not await self._cleared(email_id))
+        done = values.mapping(submitted.get("created") or {}).get("s")
+        if done is not None:
+            return Submission(Delivery.ACCEPTED, _fates(recipients, values.mapping(done)))
+        why = values.mapping(submitted.get("notCreated") or {}).get("s")
+        if why is None:
+            unsure = refusals.not_told()
+            return Submission(Delivery.UNKNOWN, code=unsure.code, why=unsure.message)
+        kind = values.text(values.mapping(why).get("type"))
+        code, words = _WHY.get(kind, ("server_refused", "the mail server refused to send it"))
+        return _not_sent(code, words, stray=not await self._cleared(email_id))
+
+    async def _cleared(self, email_id: str) -> bool:
+        """Take the message we just made, and that was not sent, away again. Whether that was done."""
+        try:
+            (answer,) = await self._client.ask(Call("Email/set", {"destroy": [email_id]}), changes=True)
+        except MailError:
+            return False
+        return not isinstance(answer, MethodFailed) and email_id in values.sequence(answer.get("destroyed") or [])
+
+
+def _calls(
+    blob: str, identity: str, sender: str, recipients: Sequence[str], drafts: Mailbox, sent: Mailbox
+) -> tuple[Call, Call]:
+    """Both in one request: what was not imported cannot be submitted."""
+    wanted = appending.imported(blob, drafts, frozenset({"draft", "seen"}))
+    envelope = {"mailFrom": {"email": sender}, "rcptTo": [{"email": one} for one in recipients]}
+    filed = {f"mailboxIds/{drafts.id}": None, f"mailboxIds/{sent.id}": True, "keywords/$draft": None}
+    return (
+        Call("Email/import", {"emails": {"m": wanted}}),
+        Call(
+            "EmailSubmission/set",
+            {
+                "create": {"s": {"identityId": identity, "emailId": "#m", "envelope": envelope}},
+                "onSuccessUpdateEmail": {"#s": filed},
+            },
+        ),
+    )
+
+
+def _for(sender: str, known: Sequence[tuple[str, Identity]]) -> str | None:
+    """The identity for a sender: of that address, of its domain (`*@example.org`), or of any (RFC 8621 §6.1)."""
+    address = sender.lower()
+    wanted = (address, "*@" + address.rpartition("@")[2], "")
+    found = {identity.email.lower(): identity_id for identity_id, identity in reversed(known)}
+    return next((found[one] for one in wanted if one in found), None)
+
+
+def _fates(recipients: Sequence[str], told: Object) -> tuple[Accepted, ...]:
+    """What is known of each recipient (`deliveryStatus`); without a word of refusal it was accepted with the whole."""
+    status = values.mapping(told.get("deliveryStatus") or {})
+    fates = []
+    for one in recipients:
+        reply = values.text(values.mapping(status.get(one) or {}).get("smtpReply"))
+        found = _REPLY.match(reply)
+        code = int(found[1]) if found else 250
+        fates.append(Accepted(one, code < 400, code, reply[4:200] if code >= 400 else ""))
+    return tuple(fates)
+
+
+def _not_sent(code: str, why: str, *, stray: bool = False) -> Submission:
+    return Submission(Delivery.NOT_SENT, code=code, why=why, stray=stray)
