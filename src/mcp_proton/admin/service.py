@@ -1,4 +1,6 @@
-"""`mcp-proton mcp`: the door for agents over standard input and output."""
+"""`mcp-proton mcp`, `serve` and `connect`: the doors for agents. `__main__` opens them by a shorter way than this module;
+what is here is what `--help` prints.
+"""
 
 from __future__ import annotations
 
@@ -29,5 +31,29 @@ def mcp(
     ] = False,
 ) -> None:
     """Serve MCP over standard input and output, until it ends."""
-    # `__main__` serves, by a shorter way than this module; what is here is what `--help` prints.
     raise AssertionError("`mcp` is dispatched before the owner's commands are loaded")
+
+
+serve_app = App(
+    name="serve",
+    help_epilogue="""Each client shows a token: `mcp-proton clients add LABEL --token` makes one. It
+listens where `[service]` of config.toml says (127.0.0.1:8420, unless you
+change it), and ends in order on SIGTERM or Ctrl-C.
+
+  mcp-proton serve
+  mcp-proton serve --listen unix:/run/mcp-proton/mcp.sock
+  mcp-proton serve --demo""",
+)
+
+
+@serve_app.default
+def serve(
+    *,
+    listen: Annotated[str | None, Parameter(help="where to listen on this machine; else as config.toml says")] = None,
+    demo: Annotated[
+        bool,
+        Parameter(negative="", help="serve the demonstration mailbox; no configuration needed", show_default=False),
+    ] = False,
+) -> None:
+    """Serve MCP over HTTP to all your clients, until it is ended."""
+    raise AssertionError("`serve` is dispatched before the owner's commands are loaded")

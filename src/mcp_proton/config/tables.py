@@ -9,9 +9,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     StrictBool,
     StrictInt,
@@ -20,6 +18,9 @@ from pydantic import (
 
 from mcp_proton.domain.caller import owner
 from mcp_proton.domain.handles import SLUG
+
+from .serving import Serving
+from .table import Table
 
 OWNER = owner().name
 _SECRET = re.compile(r"keyring(:.+)?|systemd:[A-Za-z0-9._@-]+|env:[A-Za-z_][A-Za-z0-9_]*|file:.+|command:.+")
@@ -107,12 +108,6 @@ Days = Annotated[StrictInt, Field(ge=0, le=3_650)]
 Text = Annotated[str, Field(min_length=1)]
 
 
-class Table(BaseModel):
-    """Closed: a key that is not declared is a complaint."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, defer_build=True)
-
-
 class Account(Table):
     """`[accounts.NAME]`: one login."""
 
@@ -162,7 +157,7 @@ class Client(Table):
     review: StrictBool = False
 
 
-class Service(Table):
+class Service(Serving):
     """`[service]`: each key can also come from the environment, as MCP_PROTON_ and the key in capitals."""
 
     timezone: Annotated[str, AfterValidator(_timezone)] | None = None
@@ -218,8 +213,14 @@ def service_from(environment: Mapping[str, str]) -> dict[str, object]:
     for key in Service.model_fields:
         text = environment.get(f"MCP_PROTON_{key.upper()}")
         if text is not None:
-            found[key] = {"true": True, "1": True, "false": False, "0": False}.get(text.lower(), text)
+            found[key] = _as_in_the_file(key, text)
     return found
+
+
+def _as_in_the_file(key: str, text: str) -> object:
+    if Service.model_fields[key].annotation is bool:
+        return {"true": True, "1": True, "false": False, "0": False}.get(text.lower(), text)
+    return int(text) if text.isascii() and text.isdigit() else text
 
 
 def _machine_zone() -> str:

@@ -2,7 +2,8 @@
 
 `records` hold who asked for what and what became of it, never content. `payloads` hold the stored request of what
 waits or runs. `uses` hold what counts against the owner's limits. `runners` are the processes that change mail, `leases`
-the accounts they write in, `channels` the clients through which the owner may answer.
+the accounts they write in, `channels` the clients through which the owner may answer, `tokens` what clients show to be
+let in over HTTP, hashed.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from sqlalchemy import (
     text,
 )
 
-REVISIONS: Final = ("0001", "0002")
+REVISIONS: Final = ("0001", "0002", "0003")
 """Every migration this version knows, the newest last. A store at any other one was made by a newer version."""
 
 metadata = MetaData()
@@ -141,4 +142,14 @@ channels = Table(
     Column("challenge", Text),
     Column("armed", BigInteger),
     Column("checked", BigInteger),
+)
+
+tokens = Table(
+    "tokens",
+    metadata,
+    Column("client", Text, primary_key=True),
+    Column("id", Text, nullable=False, unique=True),
+    Column("digest", Text, nullable=False),
+    Column("created", BigInteger, nullable=False),
+    Column("expires", BigInteger),
 )
