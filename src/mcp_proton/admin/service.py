@@ -4,6 +4,7 @@ what is here is what `--help` prints.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 from cyclopts import App, Parameter
@@ -57,3 +58,27 @@ def serve(
 ) -> None:
     """Serve MCP over HTTP to all your clients, until it is ended."""
     raise AssertionError("`serve` is dispatched before the owner's commands are loaded")
+
+
+connect_app = App(
+    name="connect",
+    help_epilogue="""For programs that only start MCP servers of their own. It waits for a service
+that is being restarted, and never sends a call twice that may have acted. The
+client's token comes from MCP_PROTON_TOKEN, or from a file.
+
+  mcp-proton clients config LABEL --way connect
+  mcp-proton connect --url unix:/run/mcp-proton/mcp.sock --token-file token""",
+)
+
+
+@connect_app.default
+def connect(
+    *,
+    url: Annotated[
+        str | None,
+        Parameter(help="where the service is: http, https or unix:/path; else MCP_PROTON_URL, else this machine"),
+    ] = None,
+    token_file: Annotated[Path | None, Parameter(help="a file with the client's token; else MCP_PROTON_TOKEN")] = None,
+) -> None:
+    """Reach the always-on service over standard input and output."""
+    raise AssertionError("`connect` is dispatched before the owner's commands are loaded")
