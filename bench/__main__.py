@@ -6,7 +6,9 @@ import asyncio
 import sys
 from collections.abc import Callable
 
-from . import door, filing, listing, memory, places, reading, searching, startup
+from tests.servers import gluon_build
+
+from . import door, filing, journal, listing, memory, places, reading, searching, sending, startup, trashing
 from .timing import Figure, tell
 
 MANY = 50_000
@@ -43,6 +45,18 @@ def run_searching() -> None:
         tell(asyncio.run(searching.by_header(place, "anna", None)))
 
 
+def run_engine() -> None:
+    """Pages, searches and moves on Proton's own IMAP engine with 20,000 messages."""
+    if lacks := gluon_build.missing():
+        print(gluon_build.left_out(lacks))
+        return
+    with places.engine(places.letters(20_000)) as place:
+        tell(asyncio.run(listing.pages(place, 20_000)))
+        tell(asyncio.run(searching.by_header(place, "needle@rare", 100)))
+        tell(asyncio.run(searching.by_body(place, "quitespecialword")))
+        tell(asyncio.run(filing.recipe(place, 1_000)))
+
+
 def run_filing() -> None:
     """Moves and flags on Dovecot and on the simulator."""
     with places.dovecot() as mailbox:
@@ -57,6 +71,10 @@ PARTS: dict[str, Callable[[], list[Figure] | None]] = {
     "reading": run_reading,
     "searching": run_searching,
     "filing": run_filing,
+    "engine": run_engine,
+    "trashing": trashing.measure,
+    "journal": journal.measure,
+    "sending": sending.measure,
     "door": door.measure,
     "memory": memory.measure,
     "startup": startup.measure,

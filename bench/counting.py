@@ -15,8 +15,8 @@ from .places import Place
 class Relay:
     """Counts what passes. A turn is a packet of the client's after something of the server's."""
 
-    def __init__(self, place: Place) -> None:
-        self._place = place
+    def __init__(self, host: str, port: int) -> None:
+        self._server_at = host, port
         self.port = 0
         self.reset()
 
@@ -25,18 +25,9 @@ class Relay:
         self.turns = self.octets = 0
         self._answering = True
 
-    def backend(self) -> ImapBackend:
-        """A backend that talks through the relay."""
-
-        async def password() -> str:
-            return self._place.password
-
-        endpoint = Endpoint("127.0.0.1", self.port, TlsMode.PLAIN, plain_to_this_machine=True)
-        return ImapBackend("bench", endpoint, Credentials(self._place.username, password))
-
     async def pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Connect one client with the server."""
-        inward, outward = await asyncio.open_connection(self._place.host, self._place.port)
+        inward, outward = await asyncio.open_connection(*self._server_at)
 
         async def asked() -> None:
             while chunk := await reader.read(65536):
@@ -56,10 +47,20 @@ class Relay:
         await asyncio.gather(asked(), answered(), return_exceptions=True)
 
 
+def through(relay: Relay, place: Place) -> ImapBackend:
+    """A backend of a place that talks through the relay."""
+
+    async def password() -> str:
+        return place.password
+
+    endpoint = Endpoint("127.0.0.1", relay.port, TlsMode.PLAIN, plain_to_this_machine=True)
+    return ImapBackend("bench", endpoint, Credentials(place.username, password))
+
+
 @asynccontextmanager
-async def relay(place: Place) -> AsyncIterator[Relay]:
+async def relay(host: str, port: int) -> AsyncIterator[Relay]:
     """Run a relay before a server."""
-    made = Relay(place)
+    made = Relay(host, port)
     server = await asyncio.start_server(made.pass_on, "127.0.0.1", 0)
     made.port = server.sockets[0].getsockname()[1]
     try:

@@ -116,12 +116,12 @@ async def growth(small: Place, large: Place) -> list[Figure]:
     """Compare the very first page of a large mailbox with that of a small one: round trips and bytes."""
     counted = {}
     for name, place in (("small", small), ("large", large)):
-        async with counting.relay(place) as relay:
-            backend = relay.backend()
+        async with counting.relay(place.host, place.port) as relay:
+            backend = counting.through(relay, place)
             inbox = await place.box(backend)
             await backend.search([inbox], All(), Page(limit=1))
             await backend.aclose()
-            backend = relay.backend()
+            backend = counting.through(relay, place)
             inbox = await place.box(backend)
             relay.reset()
             found = await backend.search([inbox], All(), Page(limit=50))

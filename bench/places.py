@@ -1,4 +1,4 @@
-"""The servers that are measured: Dovecot on this machine, and the simulator in a process of its own."""
+"""The servers that are measured, each in a process of its own: Dovecot, Proton's IMAP engine, and the simulator."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from mcp_proton.bridge.backend import BridgeBackend
 from mcp_proton.domain.mail import Mailbox, Role
 from mcp_proton.imap.backend import ImapBackend
 from mcp_proton.imap.endpoint import Credentials, Endpoint, Pin, TlsMode
+from mcp_proton.simulator import GivenMessage, GivenUser
+from tests.servers import gluon_server
 from tests.servers.account import Account
 from tests.servers.dovecot import Dovecot
 from tests.servers.fixtures import running
@@ -111,6 +113,29 @@ def _of_account(account: Account) -> Place:
         account.password,
         starttls=False,
     )
+
+
+@contextmanager
+def engine(mails: Iterator[Mail]) -> Iterator[Place]:
+    """Run Proton's IMAP engine with this mail in INBOX: a database and a file a message underneath, as in Bridge."""
+    given = [GivenMessage(mail.raw, time=mail.arrived.timestamp(), origin="imported") for mail in mails]
+    user = GivenUser("bench", ["bench@proton.local"], messages=given)
+    with gluon_server.running() as server, server.bridge([user]) as gluon:
+
+        async def password() -> str:
+            return gluon.password
+
+        endpoint = Endpoint(gluon.host, gluon.imap_port, TlsMode.STARTTLS, Pin.read(gluon.certificate_sha256))
+        yield Place(
+            "Proton's engine",
+            lambda: RawClient(gluon.host, gluon.imap_port, gluon.username, gluon.password, starttls=True),
+            lambda: BridgeBackend("bench", endpoint, Credentials(gluon.username, password)),
+            gluon.host,
+            gluon.imap_port,
+            gluon.username,
+            gluon.password,
+            starttls=True,
+        )
 
 
 @contextmanager

@@ -1,32 +1,90 @@
-"""The demonstration: a real MCP client talks to `mcp-proton mcp --demo` over stdio, and a person can follow every call.
+"""The demonstration: a real MCP client talks to `mcp-proton mcp` over stdio, its owner types commands in a shell beside it,
+and a person can follow every call.
 
-No question is asked, nothing is configured: the mailbox behind it is a simulator's. Ends with how to connect one's own.
+No question is asked, nothing of yours is touched: mailbox, rules and home folder are made for it and gone afterwards. Ends with
+how to connect one's own. `ACTS` are its parts; each gets the agent's client and the owner.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import os
+import subprocess
 import sys
+import tempfile
 import textwrap
 import time
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fastmcp import Client
 from fastmcp.client.transports import StdioTransport
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 BESIDE = Path(sys.executable).with_name("mcp-proton")
 WIDTH = 110
+CONFIG = """
+[accounts.demo]
+kind = "bridge"
+host = "{host}"
+imap_port = {imap_port}
+username = "{username}"
+secret = "file:{secret}"
+certificate = "{certificate}"
+
+[clients.demo]
+profile = "full"
+"""
+POLICY = """
+preset = "custom"
+
+[custom]
+export = "allow"
+organize = "ask"
+destroy = "deny"
+
+[boundaries]
+export_directories = ["{exports}"]
+"""
+PASSPHRASE = "only the owner knows this"
+
+
+class Owner:
+    """Who owns the mail: has a home folder, and types commands."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.environment = {**os.environ, "MCP_PROTON_HOME": str(home)}
+        self.passphrase = private(home / "state" / "typed-passphrase", PASSPHRASE)
+
+    def types(self, why: str, *words: str, secretly: tuple[str, ...] = ()) -> str:
+        """Run a command and show it with what it prints; words typed `secretly` are not shown."""
+        say(why)
+        print(f"  $ mcp-proton {' '.join(words)}")
+        done = subprocess.run(
+            [BESIDE, *words, *secretly], env=self.environment, capture_output=True, text=True, check=False
+        )
+        print(textwrap.indent(done.stdout + done.stderr, "    "), end="")
+        if done.returncode:
+            raise SystemExit(f"the command ended with {done.returncode}")
+        return done.stdout
 
 
 async def main() -> int:
-    """Run the session and return the exit code."""
+    """Run every act and return the exit code."""
     began = time.monotonic()
     say("mcp-proton: an agent reads mail under your rules", "=")
-    transport = StdioTransport(str(BESIDE), ["mcp", "--demo", "--profile", "full"], keep_alive=False)
-    async with Client(transport, timeout=60) as client:
-        await session(client)
+    with prepared() as owner:
+        transport = StdioTransport(
+            str(BESIDE), ["mcp", "--client", "demo"], env={"MCP_PROTON_HOME": str(owner.home)}, keep_alive=False
+        )
+        async with Client(transport, timeout=60) as client:
+            for act in ACTS:
+                await act(client, owner)
     say("Connect your own", "=")
     print(
         textwrap.dedent("""\
@@ -40,7 +98,44 @@ async def main() -> int:
     return 0
 
 
-async def session(client: Client[Any]) -> None:
+@contextmanager
+def prepared() -> Iterator[Owner]:
+    """A simulator of Proton Mail Bridge, and an owner whose agent may read and has to ask before it changes anything."""
+    command = [str(BESIDE), "simulator", "run", "--messages", "140", "--json"]
+    with (
+        tempfile.TemporaryDirectory(prefix="mcp-proton-demo-") as folder,
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as simulator,
+    ):
+        try:
+            assert simulator.stdout is not None
+            told = json.loads(simulator.stdout.readline())
+            home = Path(folder)
+            secret = private(home / "state" / "secrets" / "demo", told["password"])
+            exports = home / "exports"
+            exports.mkdir()
+            private(home / "config" / "config.toml", CONFIG.format(secret=secret, **told))
+            private(home / "config" / "policy.toml", POLICY.format(exports=exports))
+            owner = Owner(home)
+            subprocess.run(
+                [BESIDE, "passphrase", "--file", owner.passphrase],
+                env=owner.environment,
+                check=True,
+                stdout=subprocess.DEVNULL,
+            )
+            yield owner
+        finally:
+            simulator.terminate()
+
+
+def private(path: Path, text: str) -> Path:
+    """Write a file that nobody else may read."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    path.chmod(0o600)
+    return path
+
+
+async def reading(client: Client[Any], _: Owner) -> None:
     """The main job, call by call."""
     tools = await client.list_tools()
     say(
@@ -80,14 +175,34 @@ async def session(client: Client[Any]) -> None:
         index=1,
         folder="/etc",
     )
-    await call(
-        client,
-        "Mark a mail as read (the rules ask the owner first).",
-        "messages_get",
-        message=handle,
-        view="summary",
-        mark_read=True,
+
+
+async def approving(client: Client[Any], owner: Owner) -> None:
+    """The agent asks, the owner answers in a shell of their own, the agent goes on, once."""
+    unread = await call(
+        client, "Which mail is unread?", "messages_search", query="is:unread", mailboxes=["inbox"], limit=1
     )
+    handle = unread["messages"][0]["handle"]
+    waiting = await call(client, "File it (the rules ask the owner first).", "messages_archive", messages=[handle])
+    operation = waiting["operation_id"]
+    await call(client, "Not answered yet: asking again changes nothing.", "operations_resume", operation_id=operation)
+    owner.types(
+        "The owner looks what it is, told from the plan and not in the agent's words,", "approvals", "show", operation
+    )
+    secretly = ("--passphrase-file", str(owner.passphrase))
+    owner.types(
+        "and says yes (with the passphrase, which no agent has).", "approvals", "approve", operation, secretly=secretly
+    )
+    await call(
+        client, "Now the agent goes on; old handles became new ones.", "operations_resume", operation_id=operation
+    )
+    await call(client, "A second time nothing is done.", "operations_resume", operation_id=operation)
+    await call(
+        client, "Where is it, and how well is that known?", "operations_status", operation_id=operation, items=True
+    )
+
+
+ACTS = (reading, approving)
 
 
 async def call(client: Client[Any], why: str, tool: str, **arguments: Any) -> dict[str, Any]:

@@ -94,6 +94,11 @@ def capabilities() -> str:
         "",
         "A plan is made from these tables, never from a verb. No row, no effect: the answer is `unsupported_semantics`.",
         "",
+        "Bridge's table was recorded on 3.21.1. On another version the rows that change mail are *unverified*, and what your",
+        "rules allow is asked about all the same, until `mcp-proton doctor --prove` has tried them on your account (then",
+        "*live*) or has seen them do something else (then refused to everybody). `capabilities_report` tells the table as it",
+        "holds for an account.",
+        "",
     ]
     for title, table in TABLES:
         lines += [
@@ -106,7 +111,8 @@ def capabilities() -> str:
         lines.append("")
     lines.append(
         "Evidence: standard (an RFC says so), source (read in Bridge's source), recorded (seen on a running Bridge 3.21.1), "
-        "engine (tried on Proton's own IMAP engine), live (seen on a live account), unverified."
+        "engine (tried row by row on Proton's own IMAP engine with a made-up account), live (seen on a live account), "
+        "unverified."
     )
     return "\n".join(lines) + "\n"
 
@@ -117,7 +123,7 @@ def _rows(table: EffectTable) -> Iterable[str]:
         sources = ", ".join(block.sources) + _condition(row)
         effects = "refused" if row.refused else ", ".join(sorted(row.effects))
         told = f"{row.result}; instead: {row.instead}" if row.refused else row.result
-        yield f"| {row.verb} | {sources} | {', '.join(block.targets)} | {effects} | {told} | {row.evidence.value} |"
+        yield f"| {row.verb} | {sources} | {', '.join(block.targets)} | {effects} | {told} | {row.known_by} |"
 
 
 def _condition(row: Consequence) -> str:

@@ -29,23 +29,32 @@ from mcp_proton.storage.tomllines import Lines, parse
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+    from typing import Unpack
 
+    from mcp_proton.bridge.backend import BridgeBackend
+    from mcp_proton.bridge.sync import Sightings
+    from mcp_proton.bridge.trials import Trials
+    from mcp_proton.domain.findings import KnownFindings
     from mcp_proton.domain.limits import Switches
     from mcp_proton.domain.ports import MailBackend, SecretProvider
     from mcp_proton.imap.backend import ImapBackend
-    from mcp_proton.imap.endpoint import Endpoint, TlsMode
+    from mcp_proton.imap.backend import Settings as More
+    from mcp_proton.imap.endpoint import Credentials, Endpoint, TlsMode
     from mcp_proton.imap.indexing import DateIndexStore
     from mcp_proton.imap.limits import Timing
+    from mcp_proton.imap.outlet import Outlet
     from mcp_proton.services.service import MailService
     from mcp_proton.simulator import Simulator
     from mcp_proton.storage.artifacts import FileArtifacts
     from mcp_proton.storage.channels import SqlChannels
     from mcp_proton.storage.database import Database
+    from mcp_proton.storage.findings import FileFindings
     from mcp_proton.storage.journal import SqlJournal
     from mcp_proton.storage.switches import SqlSwitches
     from mcp_proton.storage.tokens import SqlTokens
 
 TIDY_AFTER = 30.0
+_IDENTITY = {"name": "mcp-proton", "version": __version__}
 DEMO_CLIENT = "demo"
 DEMO_ACCOUNT = "demo"
 DEMO_MESSAGES = 140
@@ -106,6 +115,7 @@ class Running:
 
     service: MailService
     settings: Settings
+    trials: Trials
     config: ConfigFile
     switches: SwitchFile
     tokens: SqlTokens
@@ -289,11 +299,13 @@ def fingerprint(certificate_pem: str) -> str:
 
 @asynccontextmanager
 async def _opened(found: Settings, vault: SecretProvider, environ: Mapping[str, str]) -> AsyncIterator[Running]:
+    from mcp_proton.bridge.trials import Trials
     from mcp_proton.domain.effects import Effect
     from mcp_proton.services import registry
     from mcp_proton.services.service import MailService
     from mcp_proton.services.world import Settings as ServiceSettings
     from mcp_proton.services.world import World
+    from mcp_proton.services.wrappers import RetryReads
     from mcp_proton.storage.artifacts import FileArtifacts
     from mcp_proton.storage.channels import SqlChannels
     from mcp_proton.storage.database import Database
@@ -303,6 +315,7 @@ async def _opened(found: Settings, vault: SecretProvider, environ: Mapping[str, 
     from mcp_proton.storage.leases import SqlLeases
     from mcp_proton.storage.policyfile import PolicyInForce
     from mcp_proton.storage.runners import Runner
+    from mcp_proton.storage.sightings import FileSightings
     from mcp_proton.storage.switches import SqlSwitches
 
     clock, kept = SystemClock(), found.config.storage
@@ -313,13 +326,26 @@ async def _opened(found: Settings, vault: SecretProvider, environ: Mapping[str, 
     runner = Runner(database, clock)
     journal = SqlJournal(database, clock, timedelta(days=kept.payload_days), runner)
     dates = FileDateIndexes(found.folders.state / "dates", enabled=kept.date_index)
-    accounts = Accounts(found.config, lambda name, account: _served(name, account, vault, dates))
+    known = findings(found)
+    sightings = FileSightings(found.folders.state / "sync")
+
+    def served(name: str, account: Account) -> MailBackend:
+        return RetryReads(
+            backend(name, account, lambda: vault.secret(name), dates=dates, known=known, sightings=sightings)
+        )
+
+    accounts = Accounts(found.config, served)
     artifacts = FileArtifacts(
         found.folders.artifacts,
         clock,
         keep=timedelta(days=kept.artifact_days),
         most_octets=kept.artifact_megabytes << 20,
         exports=lambda: [path for one in rules.current().fences for path in one.folders.get(Effect.EXPORT, ())],
+    )
+    leases = SqlLeases(database, clock, runner)
+
+    trials = Trials(
+        lambda name: _bridge(name, found.config.accounts[name], lambda: vault.secret(name), known), known, leases, clock
     )
     world = World(
         catalog=registry.load(),
@@ -333,14 +359,15 @@ async def _opened(found: Settings, vault: SecretProvider, environ: Mapping[str, 
             accounts_of=lambda client: config.current().accounts_of(client),
             reviews=lambda client: config.current().reviews(client),
         ),
-        leases=SqlLeases(database, clock, runner),
+        leases=leases,
         channels=SqlChannels(database, clock),
         alarm=SqlSwitches(database, _switches(found), clock).freeze,
+        clear=lambda: trials.clear(accounts.names),
     )
     service = MailService(world)
     tidying = asyncio.create_task(_tidy(journal, artifacts, timedelta(days=kept.journal_days)))
     try:
-        yield Running(service, found, config, switches, _tokens(found, database))
+        yield Running(service, found, trials, config, switches, _tokens(found, database))
     finally:
         await service.aclose()
         tidying.cancel()
@@ -370,6 +397,30 @@ def endpoint(account: Account) -> Endpoint:
     )
 
 
+def submission(account: Account) -> Endpoint:
+    """Return where an account's mail is handed over, and how that server is trusted."""
+    from mcp_proton.imap.endpoint import Endpoint, Pin
+
+    pinned = account.submission_certificate
+    return Endpoint(
+        host=account.submission_host,
+        port=account.smtp,
+        tls=tls_mode(account.smtp_protection),
+        pin=Pin.read(pinned) if pinned else None,
+        plain_to_this_machine=account.smtp_protection is Security.PLAIN,
+    )
+
+
+def outlet(account: Account, login: Credentials) -> Outlet | None:
+    """Return where an account's mail leaves it; None where the owner switched sending off."""
+    from mcp_proton.imap.outlet import Outlet
+
+    if not account.sending:
+        return None
+    own = frozenset(one.email.lower() for one in account.senders)
+    return Outlet(submission(account), login, own)
+
+
 def tls_mode(security: Security) -> TlsMode:
     """Return the connection's TLS mode for the owner's word for it."""
     from mcp_proton.imap.endpoint import TlsMode
@@ -385,22 +436,51 @@ def backend(
     *,
     dates: DateIndexStore | None = None,
     timing: Timing | None = None,
+    known: KnownFindings | None = None,
+    sightings: Sightings | None = None,
 ) -> ImapBackend:
     """Return the backend of an account as config.toml describes it. Opens nothing by itself."""
-    from mcp_proton.bridge.backend import BridgeBackend
     from mcp_proton.imap.backend import ImapBackend
     from mcp_proton.imap.endpoint import Credentials
 
-    kind = BridgeBackend if account.kind is Kind.BRIDGE else ImapBackend
     login = Credentials(account.username, password)
-    identity = {"name": "mcp-proton", "version": __version__}
-    return kind(name, endpoint(account), login, identity=identity, dates=dates, timing=timing)
+    more: More = {
+        "identity": _IDENTITY,
+        "dates": dates,
+        "timing": timing,
+        "outlet": outlet(account, login),
+        "configured": account.senders,
+    }
+    if account.kind is Kind.BRIDGE:
+        return _bridge(name, account, password, known, guarded=account.guarded_trash, sightings=sightings, **more)
+    return ImapBackend(name, endpoint(account), login, **more)
 
 
-def _served(name: str, account: Account, vault: SecretProvider, dates: DateIndexStore) -> MailBackend:
-    from mcp_proton.services.wrappers import RetryReads
+def _bridge(
+    name: str,
+    account: Account,
+    password: Callable[[], Awaitable[str]],
+    known: KnownFindings | None,
+    *,
+    guarded: bool = False,
+    sightings: Sightings | None = None,
+    **more: Unpack[More],
+) -> BridgeBackend:
+    from mcp_proton.bridge.backend import BridgeBackend
+    from mcp_proton.imap.endpoint import Credentials
 
-    return RetryReads(backend(name, account, lambda: vault.secret(name), dates=dates))
+    login = Credentials(account.username, password)
+    more.setdefault("identity", _IDENTITY)
+    return BridgeBackend(
+        name, endpoint(account), login, guarded_trash=guarded, findings=known, sightings=sightings, **more
+    )
+
+
+def findings(found: Settings) -> FileFindings:
+    """Return what trials showed of the owner's accounts."""
+    from mcp_proton.storage.findings import FileFindings
+
+    return FileFindings(found.folders.state / "findings")
 
 
 def _demo_config(simulator: Simulator) -> Config:
@@ -408,6 +488,7 @@ def _demo_config(simulator: Simulator) -> Config:
         kind=Kind.BRIDGE,
         host=simulator.host,
         imap_port=simulator.imap_port,
+        smtp_port=simulator.smtp_port,
         username=simulator.username,
         secret="keyring",  # noqa: S106 - where a password would be; the demonstration has its own vault
         certificate=fingerprint(simulator.certificate_pem),

@@ -1,4 +1,4 @@
-"""`world`: the same tests over every backend."""
+"""`world` and `changing`: the same tests over every backend."""
 
 from __future__ import annotations
 
@@ -6,32 +6,44 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.contract import worlds
+from tests.contract import outside, worlds
+from tests.servers import postfix
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
+    from contextlib import AbstractAsyncContextManager
 
+    from tests.contract.outside import Outside
     from tests.contract.worlds import World
 
+_SERVERS = [pytest.param(name, marks=pytest.mark.server) for name in ("dovecot", "cyrus")]
 
-@pytest.fixture(
-    params=[
-        "memory",
-        "simulator",
-        pytest.param("dovecot", marks=pytest.mark.server),
-        pytest.param("cyrus", marks=pytest.mark.server),
-    ]
-)
+
+def _on_engine(name: str) -> object:
+    # The first run builds the program, which takes minutes.
+    return pytest.param(name, marks=[pytest.mark.server, pytest.mark.engine, pytest.mark.timeout(900)])
+
+
+def _opened(name: str, request: pytest.FixtureRequest) -> AbstractAsyncContextManager[World]:
+    match name:
+        case "memory":
+            return worlds.memory()
+        case "simulator":
+            return worlds.bridge(model="real")
+        case "simulator_of_the_fake":
+            return worlds.bridge(model="fake")
+        case "engine":
+            return worlds.engine(request.getfixturevalue("gluon_server"), model="real")
+        case "engine_of_the_fake":
+            return worlds.engine(request.getfixturevalue("gluon_server"), model="fake")
+        case _:
+            return worlds.server(request.getfixturevalue(name))
+
+
+@pytest.fixture(params=["memory", "simulator", _on_engine("engine"), *_SERVERS])
 async def world(request: pytest.FixtureRequest) -> AsyncIterator[World]:
     """An account that holds nothing yet."""
-    match request.param:
-        case "memory":
-            opened = worlds.memory()
-        case "simulator":
-            opened = worlds.bridge()
-        case name:
-            opened = worlds.server(request.getfixturevalue(name))
-    async with opened as made:
+    async with _opened(request.param, request) as made:
         yield made
 
 
@@ -40,20 +52,39 @@ async def world(request: pytest.FixtureRequest) -> AsyncIterator[World]:
         "memory",
         "simulator",
         "simulator_of_the_fake",
-        pytest.param("dovecot", marks=pytest.mark.server),
-        pytest.param("cyrus", marks=pytest.mark.server),
+        _on_engine("engine"),
+        _on_engine("engine_of_the_fake"),
+        *_SERVERS,
     ]
 )
 async def changing(request: pytest.FixtureRequest) -> AsyncIterator[World]:
     """An account to be changed: Bridge before either model of Proton, that of its API and that of its test server."""
+    async with _opened(request.param, request) as made:
+        yield made
+
+
+@pytest.fixture(
+    params=[
+        "memory",
+        "simulator",
+        pytest.param("dovecot", marks=pytest.mark.server),
+        pytest.param("cyrus", marks=pytest.mark.server),
+    ]
+)
+async def sending(request: pytest.FixtureRequest) -> AsyncIterator[Outside]:
+    """An account that sends: Dovecot's through Postfix, which delivers into another account of it (where
+    we may start one); Cyrus's into a sink."""
     match request.param:
         case "memory":
-            opened = worlds.memory()
+            opened = outside.memory()
         case "simulator":
-            opened = worlds.bridge(model="real")
-        case "simulator_of_the_fake":
-            opened = worlds.bridge(model="fake")
+            opened = outside.bridge()
+        case "dovecot" if postfix.can_run():
+            other = request.getfixturevalue("dovecot_server").account()
+            opened = outside.through_postfix(
+                request.getfixturevalue("dovecot"), other, request.getfixturevalue("postfix")
+            )
         case name:
-            opened = worlds.server(request.getfixturevalue(name))
+            opened = outside.into_a_sink(request.getfixturevalue(name))
     async with opened as made:
         yield made

@@ -9,7 +9,7 @@ import pytest
 from mcp_proton.domain.errors import Conflict, Invalid, MailError, Unsupported
 from mcp_proton.domain.handles import Handle
 from mcp_proton.domain.mail import Role
-from mcp_proton.domain.outcome import Ending, Proof
+from mcp_proton.domain.outcome import Ending, Fate, Proof
 from mcp_proton.domain.ports import HOME, FlagChange, Page
 from mcp_proton.domain.query import All
 from tests.contract.letters import letter
@@ -292,6 +292,27 @@ async def test_a_change_is_proved_by_looking_later(changing: World) -> None:
     await changing.settle()
     (proved,) = await changing.backend.prove(fates, archive, LATER)
     assert (proved.ending, proved.proof, proved.now) == (Ending.DONE, Proof.SEEN, fates[0].now)
+
+
+async def test_what_a_rebuild_made_void_is_not_taken_for_gone(changing: World) -> None:
+    """P-61, P-90: an uncertain removal before a rebuild; the old UID is gone, the message is not."""
+    mail = Mail(letter("kept", number=1))
+    await changing.put_into_folder(mail)
+    (there,) = await rows(changing, await folder(changing))
+    asked = [there.handle]
+    if changing.label is not None:
+        (labelled,) = await changing.backend.label(asked, await _label(changing))
+        assert labelled.now is not None
+        asked.append(labelled.now)
+    await changing.settle()
+    known = await changing.backend.identify(asked)
+    unsure = [Fate(one, Ending.UNCERTAIN, "outcome_unknown", "no answer", identity=known[one]) for one in asked]
+    await changing.rebuild_folder(mail)
+    proved = [fate for one in unsure for fate in await changing.backend.prove([one], None, LATER)]
+    assert {(fate.ending, fate.code) for fate in proved} == {(Ending.FAILED, "not_done")}
+    assert {row.subject for fate in proved if fate.now for row in await changing.backend.envelopes([fate.now])} <= {
+        "kept"
+    }
 
 
 async def test_a_message_is_known_again_wherever_it_went(changing: World) -> None:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import ssl
+from typing import TYPE_CHECKING
 
 from mcp_proton.bridge.backend import BridgeBackend
 from mcp_proton.domain.ports import Page
 from mcp_proton.domain.query import All
-from mcp_proton.imap.endpoint import Credentials, Endpoint, Pin
-from mcp_proton.simulator import Simulator
+from mcp_proton.imap.endpoint import Credentials
 from tests.contract import worlds
 from tests.contract.letters import letter
+
+if TYPE_CHECKING:
+    from tests.servers.bridges import Door
 
 MANY = 1_100
 
@@ -31,13 +33,11 @@ class Store:
         self.kept[account, tag, uidvalidity] = octets
 
 
-def backend(simulator: Simulator, store: Store) -> BridgeBackend:
+def backend(door: Door, store: Store) -> BridgeBackend:
     async def secret() -> str:
-        return simulator.password
+        return door.password
 
-    pin = Pin.of(ssl.PEM_cert_to_DER_cert(simulator.certificate_pem))
-    endpoint = Endpoint(simulator.host, simulator.imap_port, pin=pin)
-    return BridgeBackend("me", endpoint, Credentials(simulator.username, secret), dates=store)
+    return BridgeBackend("me", worlds.endpoint(door), Credentials(door.username, secret), dates=store)
 
 
 async def first_page(one: BridgeBackend) -> tuple[list[str], bool]:
@@ -53,8 +53,8 @@ async def test_the_first_page_is_exact_in_the_next_process_and_after_a_rebuild_i
     async with worlds.bridge(messages) as world:
         for process, complete in enumerate((False, True, False)):
             if process == 2:
-                world.simulator.repair()
-            one = backend(world.simulator, store)
+                world.bridge.repair()
+            one = backend(world.bridge.door, store)
             try:
                 assert await first_page(one) == (newest, complete)
                 for _ in range(200):

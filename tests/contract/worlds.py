@@ -6,10 +6,10 @@ Everything a test knows of a server is here; the tests themselves speak of mail 
 from __future__ import annotations
 
 import ssl
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from mcp_proton.bridge.backend import BridgeBackend
 from mcp_proton.domain.mail import Role
@@ -17,17 +17,24 @@ from mcp_proton.domain.ports import Order, Page
 from mcp_proton.domain.query import All
 from mcp_proton.imap.backend import ImapBackend
 from mcp_proton.imap.endpoint import Credentials, Endpoint, Pin, TlsMode
+from mcp_proton.imap.outlet import Outlet
 from mcp_proton.imap.pool import Habits
-from mcp_proton.simulator import GivenLabel, GivenMessage, GivenUser, Simulator, make_certificate
+from mcp_proton.simulator import GivenLabel, GivenMessage, Simulator
 from mcp_proton.testing import MemoryAccount
+from tests.servers import bridges
 from tests.servers.mail import Mail as ServerMail
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
-    from mcp_proton.domain.mail import Envelope, Mailbox
+    from mcp_proton.bridge.sync import Sightings
+    from mcp_proton.domain.findings import KnownFindings
+    from mcp_proton.domain.mail import Envelope, Identity, Mailbox
     from mcp_proton.domain.ports import MailBackend
+    from mcp_proton.simulator.account import Model
     from tests.servers.account import Account
+    from tests.servers.bridges import AnyBridge, Door, SimulatedBridge
+    from tests.servers.gluon_server import GluonServer
 
 DAY = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -104,26 +111,26 @@ class Memory:
         """Everything is known at once."""
 
 
-class Bridge:
-    """`BridgeBackend` on the simulator."""
+class OnBridge:
+    """`BridgeBackend` on a Bridge: the simulator, or Proton's engine."""
 
     folder = "Folders/Work"
     label: str | None = "Labels/Blue"
     copies = False
 
-    def __init__(self, simulator: Simulator, backend: BridgeBackend) -> None:
-        self.simulator = simulator
+    def __init__(self, bridge: AnyBridge, backend: BridgeBackend) -> None:
+        self.bridge = bridge
         self.backend: MailBackend = backend
 
     async def put(self, *mails: Mail) -> None:
         for mail in mails:
             self._deliver(mail, ("inbox",))
-        self.simulator.release_events()
+        self.bridge.events()
 
     def _deliver(self, mail: Mail, places: tuple[str, ...]) -> None:
         starred = ("starred",) if "flagged" in mail.flags else ()
         replied = ("replied",) if "answered" in mail.flags else ()
-        self.simulator.deliver(
+        self.bridge.deliver(
             mail.raw,
             places=(*places, *starred),
             flags=("received", *replied),
@@ -134,18 +141,26 @@ class Bridge:
 
     async def put_into_folder(self, mail: Mail) -> None:
         self._deliver(mail, (self.folder,))
-        self.simulator.release_events()
+        self.bridge.events()
 
     async def rebuild_folder(self, mail: Mail) -> None:
-        self.simulator.repair()
+        self.bridge.repair()
 
     async def empty_inbox(self) -> None:
-        account = self.simulator.account()
-        account.delete(list(account.messages))
-        self.simulator.release_events()
+        for key in self.bridge.state():
+            self.bridge.elsewhere("delete", key)
+        self.bridge.events()
 
     async def settle(self) -> None:
-        self.simulator.release_events()
+        self.bridge.events()
+
+
+class Bridge(OnBridge):
+    """The simulator, with all that can be done to it alone."""
+
+    def __init__(self, bridge: SimulatedBridge, backend: BridgeBackend) -> None:
+        super().__init__(bridge, backend)
+        self.simulator = bridge.simulator
 
 
 class Server:
@@ -199,32 +214,64 @@ async def memory() -> AsyncIterator[World]:
 
 ATTENTIVE = Habits(quiet=0.0, fresh=0.0)
 """looks anew before everything, so that a test need not wait a minute for what it did from outside"""
-CERTIFICATE = make_certificate()
 
 
-def bridge_backend(
-    simulator: Simulator, *, password: str | None = None, guarded: bool = False, sessions: Habits | None = None
-) -> BridgeBackend:
-    """A backend that trusts the simulator's certificate."""
-
-    async def secret() -> str:
-        return simulator.password if password is None else password
-
-    pin = Pin.of(ssl.PEM_cert_to_DER_cert(simulator.certificate_pem))
-    endpoint = Endpoint(simulator.host, simulator.imap_port, TlsMode.STARTTLS, pin)
-    credentials = Credentials(simulator.username, secret)
-    return BridgeBackend("me", endpoint, credentials, sessions=sessions or ATTENTIVE, guarded_trash=guarded)
+def certificate_der() -> bytes:
+    """The certificate all simulators and sinks show."""
+    return ssl.PEM_cert_to_DER_cert(CERTIFICATE.pem)
 
 
-def unknowing(simulator: Simulator) -> ImapBackend:
-    """A backend for any IMAP server, on Bridge."""
+def outlet_of(simulator: Simulator) -> Outlet:
+    """Where the simulator takes mail."""
 
     async def secret() -> str:
         return simulator.password
 
     pin = Pin.of(ssl.PEM_cert_to_DER_cert(simulator.certificate_pem))
-    endpoint = Endpoint(simulator.host, simulator.imap_port, TlsMode.STARTTLS, pin)
-    return ImapBackend("me", endpoint, Credentials(simulator.username, secret), sessions=ATTENTIVE)
+    endpoint = Endpoint(simulator.host, simulator.smtp_port, TlsMode.STARTTLS, pin)
+    return Outlet(endpoint, Credentials(simulator.username, secret))
+
+
+def bridge_backend(
+    door: Door,
+    *,
+    password: str | None = None,
+    guarded: bool = False,
+    sessions: Habits | None = None,
+    findings: KnownFindings | None = None,
+    sightings: Sightings | None = None,
+) -> BridgeBackend:
+    """A backend that trusts this Bridge's certificate."""
+    return BridgeBackend(
+        "me",
+        endpoint(door),
+        _credentials(door, password),
+        sessions=sessions or ATTENTIVE,
+        guarded_trash=guarded,
+        findings=findings,
+        sightings=sightings,
+        outlet=outlet_of(door) if isinstance(door, Simulator) else None,
+    )
+
+
+def unknowing(door: Door) -> ImapBackend:
+    """A backend for any IMAP server, on Bridge."""
+    return ImapBackend("me", endpoint(door), _credentials(door), sessions=ATTENTIVE)
+
+
+def endpoint(door: Door) -> Endpoint:
+    """Where a Bridge is, and its certificate pinned if it shows one."""
+    if door.certificate_pem is None:
+        return Endpoint(door.host, door.imap_port, TlsMode.PLAIN, plain_to_this_machine=True)
+    pin = Pin.of(ssl.PEM_cert_to_DER_cert(door.certificate_pem))
+    return Endpoint(door.host, door.imap_port, TlsMode.STARTTLS, pin)
+
+
+def _credentials(door: Door, password: str | None = None) -> Credentials:
+    async def secret() -> str:
+        return door.password if password is None else password
+
+    return Credentials(door.username, secret)
 
 
 def given(raw: bytes, number: int) -> GivenMessage:
@@ -232,36 +279,50 @@ def given(raw: bytes, number: int) -> GivenMessage:
     return GivenMessage(raw, time=(DAY + timedelta(minutes=number)).timestamp(), origin="imported")
 
 
+CERTIFICATE = bridges.CERTIFICATE
+LABELS = [GivenLabel.from_path(path) for path in ("Folders/Work", "Labels/Blue")]
+
+
 @asynccontextmanager
 async def bridge(
     messages: Sequence[GivenMessage] = (),
     *,
     first_sync: float | None = None,
-    model: Literal["real", "fake"] = "real",
+    model: Model = "real",
     guarded: bool = False,
 ) -> AsyncIterator[Bridge]:
-    """A Bridge whose first sync is over, or brings so many messages a second."""
-    labels = [GivenLabel.from_path("Folders/Work"), GivenLabel.from_path("Labels/Blue")]
-    user = GivenUser("alice", ["alice@proton.local"], labels, list(messages))
-    async with Simulator(users=[user], certificate=CERTIFICATE, first_sync=first_sync, model=model) as simulator:
-        backend = bridge_backend(simulator, guarded=guarded)
-        try:
-            yield Bridge(simulator, backend)
-        finally:
-            await backend.aclose()
+    """The simulator, its first sync over, or bringing so many messages a second."""
+    async with (
+        bridges.simulated(model, LABELS, messages, first_sync=first_sync) as made,
+        aclosing(bridge_backend(made.door, guarded=guarded)) as backend,
+    ):
+        yield Bridge(made, backend)
 
 
 @asynccontextmanager
-async def server(account: Account) -> AsyncIterator[World]:
+async def engine(
+    server: GluonServer, messages: Sequence[GivenMessage] = (), *, model: Model = "real"
+) -> AsyncIterator[OnBridge]:
+    """Proton's engine, its first sync over."""
+    async with (
+        bridges.on_engine(server, model, LABELS, messages) as made,
+        aclosing(bridge_backend(made.door)) as backend,
+    ):
+        yield OnBridge(made, backend)
+
+
+@asynccontextmanager
+async def server(
+    account: Account, *, outlet: Outlet | None = None, configured: Sequence[Identity] = ()
+) -> AsyncIterator[World]:
     async def secret() -> str:
         return account.password
 
-    endpoint = Endpoint(account.host, account.imaps_port, TlsMode.IMPLICIT, Pin.read(account.certificate_sha256))
-    backend = ImapBackend("me", endpoint, Credentials(account.username, secret), sessions=ATTENTIVE)
-    try:
+    place = Endpoint(account.host, account.imaps_port, TlsMode.IMPLICIT, Pin.read(account.certificate_sha256))
+    login = Credentials(account.username, secret)
+    made = ImapBackend("me", place, login, sessions=ATTENTIVE, outlet=outlet, configured=configured)
+    async with aclosing(made) as backend:
         yield Server(account, backend)
-    finally:
-        await backend.aclose()
 
 
 async def box(world: World, role: Role = Role.INBOX) -> Mailbox:

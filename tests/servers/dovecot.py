@@ -1,4 +1,7 @@
-"""Dovecot with a configuration, users and mail of its own, below one temporary folder."""
+"""Dovecot with a configuration, users and mail of its own, below one temporary folder.
+
+For a mail server beside it there are LMTP (for `NAME@anything`) and the check of logins, each on a port.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ base_dir = {folder}/run
 state_dir = {folder}/state
 log_path = {folder}/dovecot.log
 listen = {host}
-protocols = imap
+protocols = imap lmtp
 default_internal_user = {user}
 default_internal_group = {group}
 default_login_user = {user}
@@ -69,6 +72,16 @@ service imap-login {{
     ssl = yes
   }}
 }}
+service lmtp {{
+  inet_listener lmtp {{
+    port = {lmtp_port}
+  }}
+}}
+service auth {{
+  inet_listener {{
+    port = {auth_port}
+  }}
+}}
 service imap {{
   vsz_limit = 2G
   process_limit = 200
@@ -86,7 +99,7 @@ class Dovecot:
         self.folder = folder
         self._names = itertools.count(1)
         self._tls = certificate.issue(folder)
-        self._imap_port, self._imaps_port = process.free_ports(2)
+        self._imap_port, self._imaps_port, self.lmtp_port, self.auth_port = process.free_ports(4)
         for part in ("run", "state", "mail"):
             (folder / part).mkdir()
         configuration = folder / "dovecot.conf"
@@ -112,6 +125,8 @@ class Dovecot:
             special=special,
             imap_port=self._imap_port,
             imaps_port=self._imaps_port,
+            lmtp_port=self.lmtp_port,
+            auth_port=self.auth_port,
         )
 
     def account(self) -> Account:

@@ -11,6 +11,7 @@ import pytest
 from tests.servers import install, process
 from tests.servers.cyrus import Cyrus
 from tests.servers.dovecot import Dovecot
+from tests.servers.postfix import Postfix
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from tests.servers.account import Account
 
-Server = TypeVar("Server", bound=Dovecot | Cyrus)
+Server = TypeVar("Server", bound=Dovecot | Cyrus | Postfix)
 
 
 @contextmanager
@@ -46,6 +47,13 @@ def dovecot_server() -> Iterator[Dovecot]:
 @pytest.fixture(scope="session")
 def cyrus_server() -> Iterator[Cyrus]:
     with running(Cyrus) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def postfix(dovecot_server: Dovecot) -> Iterator[Postfix]:
+    """It hands mail to `dovecot`'s accounts, and refuses everybody else. For root only (`postfix.can_run`)."""
+    with running(lambda folder: Postfix(folder, dovecot_server)) as server:
         yield server
 
 

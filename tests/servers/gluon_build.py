@@ -30,6 +30,11 @@ def missing() -> list[str]:
     return lacks if shutil.which("cc") or shutil.which("gcc") else [*lacks, "a C compiler"]
 
 
+def left_out(lacks: list[str]) -> str:
+    """What to say where it can't be built."""
+    return f"Proton's engine is left out: this machine lacks {' and '.join(lacks)}."
+
+
 def program() -> Path:
     """Where the program built from these sources lies, or will."""
     digest = hashlib.sha256()
@@ -87,7 +92,7 @@ def _go() -> str | None:
 def main() -> int:
     """Build the program; 0 also where it can't be built, which is then said."""
     if lacks := missing():
-        print(f"Proton's engine is left out of the tests: this machine lacks {' and '.join(lacks)}.")
+        print(left_out(lacks))
         return 0
     if not program().exists():
         print("Building Proton's IMAP engine; this takes some minutes the first time.", flush=True)

@@ -171,6 +171,10 @@ class Gluon:
         found: dict[str, dict[str, Any]] = self._order("state", user=user)
         return found
 
+    def labels(self, user: str = "") -> frozenset[str]:
+        """The paths of the account's folders and labels."""
+        return frozenset(self._order("labels", user=user)["paths"])
+
     # -- events and faults
 
     def events(self, user: str = "") -> None:

@@ -1,7 +1,7 @@
 """Bring the mail servers that the tests talk to onto a Debian or Ubuntu machine (as root, by apt-get).
 
-Dovecot is installed; Cyrus, which Debian refuses beside it, is downloaded into `.cache/` and unpacked by the tests.
-Run as a program it prints what it did; with everything in place it asks nothing of the network. Standard library
+Dovecot and Postfix are installed; Cyrus, which Debian refuses beside them, is downloaded into `.cache/` and unpacked
+by the tests. Run as a program it prints what it did; with everything in place it asks nothing of the network. Standard library
 only, so any Python can run it.
 """
 
@@ -24,7 +24,9 @@ _CYRUS = ("cyrus-common", "cyrus-imapd", "cyrus-caldav")
 _INSTALLED = {
     Path("/usr/sbin/dovecot"): "dovecot-core",
     Path("/usr/lib/dovecot/imap"): "dovecot-imapd",
+    Path("/usr/lib/dovecot/lmtp"): "dovecot-lmtpd",
     Path("/usr/sbin/saslpasswd2"): "sasl2-bin",
+    Path("/usr/sbin/postfix"): "postfix",
 }
 _NOT_STARTED = Path("/usr/sbin/policy-rc.d")
 
@@ -91,7 +93,7 @@ def _services_left_stopped() -> Iterator[None]:
 def main() -> int:
     lacks = missing()
     if not lacks:
-        print("Dovecot and Cyrus are ready.")
+        print("Dovecot, Postfix and Cyrus are ready.")
         return 0
     print("Not on this machine yet:", ", ".join(lacks))
     if shutil.which("apt-get") is None or os.geteuid() != 0:
@@ -102,7 +104,7 @@ def main() -> int:
     except subprocess.CalledProcessError as error:
         print(f"apt-get could not bring them (exit {error.returncode}).", file=sys.stderr)
         return 1
-    print("Dovecot and Cyrus are ready.")
+    print("Dovecot, Postfix and Cyrus are ready.")
     return 0
 
 

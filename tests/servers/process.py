@@ -77,12 +77,12 @@ def free_ports(count: int) -> list[int]:
             candidate.close()
 
 
-def unprivileged(command: Sequence[str | Path], *, bound_to_us: bool = False) -> list[str]:
-    """`command` as the servers' user; `bound_to_us` ends it when the starting process ends."""
+def unprivileged(command: Sequence[str | Path], *, bound_to_us: bool = False, as_root: bool = False) -> list[str]:
+    """`command` as the servers' user (or as root, for what drops it by itself); `bound_to_us` ends it with us."""
     words = ["setpriv"]
     if bound_to_us:
         words += ["--pdeathsig", "TERM"]
-    if os.geteuid() == 0:
+    if os.geteuid() == 0 and not as_root:
         owner = account()
         words += ["--reuid", str(owner.pw_uid), "--regid", str(owner.pw_gid), "--clear-groups"]
     return [*words, "--", *map(str, command)]
@@ -92,13 +92,19 @@ class ServerProcess:
     """A server in the foreground, in a session of its own, started and waited for until its ports answer."""
 
     def __init__(
-        self, command: Sequence[str | Path], folder: Path, ports: Sequence[int], environment: Mapping[str, str]
+        self,
+        command: Sequence[str | Path],
+        folder: Path,
+        ports: Sequence[int],
+        environment: Mapping[str, str],
+        *,
+        as_root: bool = False,
     ) -> None:
         self._folder = folder
         self._printed = folder / "printed.log"
         with self._printed.open("wb") as printed:
             self._process = subprocess.Popen(
-                unprivileged(command, bound_to_us=True),
+                unprivileged(command, bound_to_us=True, as_root=as_root),
                 stdin=subprocess.DEVNULL,
                 stdout=printed,
                 stderr=subprocess.STDOUT,

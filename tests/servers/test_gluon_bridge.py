@@ -210,7 +210,7 @@ def test_without_go_it_is_said_what_lacks_and_that_the_engine_is_left_out(
     monkeypatch.setattr(program, "_GO_HOME", tmp_path / "go")
     monkeypatch.setattr(program, "_CACHE", tmp_path / "cache")
     assert program.main() == 0
-    assert "left out of the tests: this machine lacks Go 1.24 or newer and a C compiler" in capsys.readouterr().out
+    assert "left out: this machine lacks Go 1.24 or newer and a C compiler" in capsys.readouterr().out
     with pytest.raises(program.CannotBuildError, match=r"Go 1\.24 or newer"):
         program.build()
 

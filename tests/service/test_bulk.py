@@ -243,22 +243,19 @@ def forgetful(begin: Any) -> Any:
     ("name", "count", "freezes"), [("archive", 1, False), ("archive", 101, True), ("destroy", 1, True)]
 )
 async def test_while_the_server_is_not_in_sync_bulk_and_deletion_wait_and_then_go_on_by_themselves(
-    house: House, monkeypatch: pytest.MonkeyPatch, name: str, count: int, freezes: bool
+    house: House, name: str, count: int, freezes: bool
 ) -> None:
     """N-9."""
     house.rules(preset="autonomous")
-    health = house.personal.health
-
-    async def syncing() -> Any:
-        return replace(await health(), syncing=True)
-
-    monkeypatch.setattr(house.personal, "health", syncing)
+    house.personal.unrest = "the server is still taking in the mailbox"
     asked = fill(house, count)
     told = await house.ask(f"messages_{name}", messages=asked)
     assert told.get("code") == ("not_synced" if freezes else None)
     if freezes:
         assert held(house, "INBOX") == count
-        monkeypatch.setattr(house.personal, "health", health)
+        assert "still taking in" in told["why"]
+        assert "by itself" in told["next"]
+        house.personal.unrest = None
         assert (await house.ask(f"messages_{name}", messages=asked))["done"] == count
 
 

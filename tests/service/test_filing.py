@@ -72,7 +72,7 @@ async def test_a_copy_is_refused_where_the_table_has_no_row_for_it(
 async def test_effects_come_from_the_table_and_not_from_the_verb(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     """P-20: where moving into Trash destroys, it is judged as destroying."""
     rows = list(house.personal.consequences().rows)
-    grave = Consequence("move", None, Role.TRASH, frozenset({Effect.DESTROY}), "gone for good", Evidence.LIVE)
+    grave = Consequence("move", None, Role.TRASH, frozenset({Effect.DESTROY}), "gone for good", (Evidence.LIVE,))
     monkeypatch.setattr(house.personal, "consequences", lambda: EffectTable([*rows, grave]))
     handles = fill(house, 2)
     assert (await house.ask("messages_trash", messages=handles[:1]))["status"] == "approval_pending"
@@ -155,7 +155,7 @@ class Everything(MemoryAccount):
 
     def consequences(self) -> EffectTable:
         organize = frozenset({Effect.ORGANIZE})
-        back = Consequence("reattach", Role.ALL, None, organize, "back in a mailbox", Evidence.RECORDED)
+        back = Consequence("reattach", Role.ALL, None, organize, "back in a mailbox", (Evidence.RECORDED,))
         return EffectTable([*super().consequences().rows, back])
 
     async def move(self, handles: Any, to: Any) -> Any:

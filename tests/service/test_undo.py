@@ -113,3 +113,20 @@ async def test_flags_of_many_messages_are_not_taken_back_on_a_guess(house: House
     undone = await house.ask("operations_undo", operation_id=told["operation_id"])
     assert undone["code"] == "irreversible"
     assert "seen" in house.personal._find(Handle.parse(handles[0]))[1].mail.flags
+
+
+@pytest.mark.parametrize("from_place", [False, True], ids=["the label's own handles", "handles of their places"])
+async def test_a_label_that_was_taken_off_is_put_on_again_wherever_the_mail_is_by_now(
+    lived_in: House, from_place: bool
+) -> None:
+    """P-57, P-76: its handles in the label are gone; it is found by its identity, and no other membership changes."""
+    handles = [*fill(lived_in, 2), *fill(lived_in, 1, "Sent")]
+    put = await lived_in.ask("labels_apply", messages=handles, label="Work")
+    before = state(lived_in)["Labels/Work"]
+    off = await lived_in.ask("labels_remove", messages=handles if from_place else put["handles"], label="Work")
+    assert held(lived_in, "Labels/Work") == 0
+    await lived_in.ask("messages_archive", messages=handles[:1])
+    undone = await lived_in.ask("operations_undo", operation_id=off["operation_id"])
+    assert (undone["status"], undone["done"]) == ("ok", 3)
+    assert state(lived_in)["Labels/Work"] == before
+    assert (held(lived_in, "INBOX"), held(lived_in, "Archive"), held(lived_in, "Sent")) == (1, 1, 1)

@@ -9,31 +9,31 @@ from typing import TYPE_CHECKING, Self
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from mcp_proton.simulator import Simulator
+    from tests.servers.bridges import Door
 
 
 class Client:
     """Sends commands and collects the lines up to the tagged one; every wait ends after some seconds."""
 
-    def __init__(self, simulator: Simulator, *, log_in: bool = True, tls: bool = False) -> None:
-        self._simulator = simulator
+    def __init__(self, door: Door, *, log_in: bool = True, tls: bool = False) -> None:
+        self._door = door
         self._log_in = log_in
         self._tls = tls
         self._count = 0
         self.is_over = False
 
     async def __aenter__(self) -> Self:
-        sim = self._simulator
-        self.reader, self.writer = await asyncio.open_connection(sim.host, sim.imap_port, limit=2**24)
+        door = self._door
+        self.reader, self.writer = await asyncio.open_connection(door.host, door.imap_port, limit=2**24)
         self.greeting = await self.line()
         if self._tls:
             self.writer.write(b"s STARTTLS\r\n")
             await self.line()
-            context = ssl.create_default_context(cadata=sim.certificate_pem)
+            context = ssl.create_default_context(cadata=door.certificate_pem or "")
             context.verify_flags &= ~getattr(ssl, "VERIFY_X509_STRICT", 0)
-            await self.writer.start_tls(context, server_hostname=sim.host)
+            await self.writer.start_tls(context, server_hostname=door.host)
         if self._log_in:
-            await self(f"LOGIN {sim.username} {sim.password}")
+            await self(f"LOGIN {door.username} {door.password}")
         return self
 
     async def __aexit__(

@@ -1,4 +1,4 @@
-"""What `mcp-proton doctor` looks at for one account: its password, the server, the certificate, the login, the sync.
+"""What `mcp-proton doctor` looks at for one account: password, server, certificate, login, sync, and the way out.
 
 The checks stand in the order in which a login needs them; after the first that fails the rest could not be looked at.
 """
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
     from .trial import Trial
 
-_STEPS = ("server", "certificate", "login", "version", "sync")
+_STEPS = ("server", "certificate", "login", "version", "sync", "sending")
 
 
 async def account(name: str, one: Account) -> list[Check]:
-    """Look at one account. One login, nothing marked."""
+    """Look at one account. One login for reading and one for sending, nothing marked, nothing sent."""
     try:
         password = await Vault({name: one.secret}, os.environ).secret(name)
     except AuthFailed as error:
@@ -36,7 +36,7 @@ async def account(name: str, one: Account) -> list[Check]:
     async def give() -> str:
         return password
 
-    found = await trial.log_in(name, one, give)
+    found = await trial.log_in(name, one, give, bootstrap.findings(bootstrap.settings(os.environ)))
     kept = ok(f"{name}: password", f"found ({one.secret.partition(':')[0]})")
     return [kept, *(_well(name, one, found) if found.health.connected else await _ill(name, one, found.health))]
 
@@ -48,6 +48,7 @@ def _well(name: str, one: Account, found: Trial) -> list[Check]:
         ok(f"{name}: login", f"works, {found.mailboxes} mailboxes"),
         _version(name, one, found),
         _sync(name, found.health),
+        _sending(name, one, found),
     ]
 
 
@@ -104,16 +105,38 @@ def _version(name: str, one: Account, found: Trial) -> Check:
     )
     if one.kind is Kind.BRIDGE and not version:
         return Check(title, State.NOTE, "what answers does not say that it is Proton Mail Bridge")
-    if not found.unverified:
+    if not found.unverified and not found.health.disproved:
         return ok(title, f"{server}: all that is offered was verified")
-    return Check(title, State.NOTE, f"{server}: not verified here: {', '.join(found.unverified)}")
+    if found.health.disproved:
+        disproved = f"seen to do something else, so refused: {', '.join(found.health.disproved)}"
+        return Check(title, State.NOTE, f"{server}: {disproved}", "file and delete that mail in a Proton app")
+    following = (
+        f"`mcp-proton doctor {name} --prove` tries it; until then it is asked about" if found.health.unproved else None
+    )
+    return Check(title, State.NOTE, f"{server}: not verified here: {', '.join(found.unverified)}", following)
 
 
 def _sync(name: str, health: Health) -> Check:
     title = f"{name}: sync"
     if health.syncing:
-        return Check(title, State.NOTE, "Bridge still takes in the mailbox", "until it is done, older mail is missing")
+        why = health.why or "Bridge still takes in the mailbox"
+        return Check(title, State.NOTE, why, "until that is over mail may be missing, and deleting and bulk wait")
     return ok(title, "nothing is being taken in" if health.syncing is False else "no sign of one going on")
+
+
+def _sending(name: str, one: Account, found: Trial) -> Check:
+    title = f"{name}: sending"
+    where = bootstrap.submission(one)
+    if found.sending is None:
+        return ok(title, "switched off in config.toml: mail is read, filed and drafted")
+    if found.sending_trouble is None:
+        return ok(title, f"a login works on {where}")
+    following = (
+        "look into Bridge's settings for its SMTP port, and set `smtp_port` in config.toml"
+        if one.kind is Kind.BRIDGE
+        else "set `smtp_host`, `smtp_port` and `smtp_security` in config.toml, or `sending = false`"
+    )
+    return fix(title, f"{found.sending_trouble.message} (on {where})", following)
 
 
 def _trusted(one: Account) -> str:

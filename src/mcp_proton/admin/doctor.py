@@ -11,7 +11,7 @@ from mcp_proton import bootstrap
 from mcp_proton.config import folders as places
 from mcp_proton.domain.complaint import Misconfigured
 
-from . import account_checks, checks
+from . import account_checks, checks, proofs
 from .asking import confirm, interactive
 from .checks import Check, State
 from .exits import Exit
@@ -26,22 +26,39 @@ if TYPE_CHECKING:
 app = App(
     name="doctor",
     help_epilogue="""Looks at your files and who may read them, the rules in force, the store, each
-account (password, server, certificate, login, version, sync) and each client.
-It logs in once per account and changes nothing. Exits with 1 when something
+account (password, server, certificate, login, version, sync, sending) and each
+client. It logs in once per account for reading and once for sending, and changes
+nothing. Exits with 1 when something
 needs you. What it prints holds no secrets, mail addresses or mail, so it can
 be shown to others.
 
+With --prove it also tries on Bridge what a change of mail really does there:
+it makes a message of its own in a folder of its own, stars, labels, moves,
+unlabels and destroys it, and writes down what happened. What comes out
+otherwise is refused from then on; what was never seen is asked about. It
+takes about ten minutes, and what it made is taken away, at the next start
+if it is interrupted.
+
   mcp-proton doctor
-  mcp-proton doctor personal --json""",
+  mcp-proton doctor personal --json
+  mcp-proton doctor personal --prove""",
 )
 
 
 @app.default
 async def doctor(
-    account: Annotated[str | None, Parameter(help="look at this account alone")] = None, /, *, json: AsJson = False
+    account: Annotated[str | None, Parameter(help="look at this account alone")] = None,
+    /,
+    *,
+    prove: Annotated[
+        bool, Parameter(help="try on Bridge what changes of mail do, with a message of its own", negative="")
+    ] = False,
+    yes: Annotated[bool, Parameter(help="try it without asking", negative="")] = False,
+    json: AsJson = False,
 ) -> Exit:
     """Check everything and say what to do about what is wrong."""
-    found = await examine(account)
+    proved = await proofs.prove(account, yes=yes) if prove else []
+    found = [*await examine(account), *proved]
     printer = Printer(as_json=json)
     ill = [one for one in found if one.state is State.FIX]
     if json:

@@ -6,9 +6,9 @@ import os
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from mcp_proton.config.tables import Account, Kind, Security
+from mcp_proton.config.tables import SENDING_KEYS, Account, Kind, Security
 from mcp_proton.domain.errors import AuthFailed, MailError, Unavailable
 from mcp_proton.storage.keyrings import system_keyring
 from mcp_proton.storage.vault import Vault
@@ -56,6 +56,8 @@ async def prove(
         username=username,
         secret=place,
         certificate=str(pin) if pin else None,
+        guarded_trash=before is not None and before.guarded_trash and before.kind is server.kind,
+        **_kept_for_sending(before),
     )
     offered, stored = await _offered(name, place, wanted, server)
     told = await _try(name, account, server, offered)
@@ -69,6 +71,11 @@ async def prove(
     if not health.connected:
         raise _ended(health.code, health.why or "the login did not succeed", health.next)
     return replace(told, password=None if stored else offered)
+
+
+def _kept_for_sending(before: Account | None) -> dict[str, Any]:
+    """What the owner wrote for sending; setting an account up again leaves it as it is."""
+    return {} if before is None else before.model_dump(include=set(SENDING_KEYS), exclude_unset=True)
 
 
 async def known(name: str, place: str) -> bool:

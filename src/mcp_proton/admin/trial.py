@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from mcp_proton import bootstrap
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from mcp_proton.config.tables import Account, Security
+    from mcp_proton.domain.findings import KnownFindings
     from mcp_proton.domain.ports import Health
     from mcp_proton.imap.backend import ImapBackend
 
@@ -25,25 +26,46 @@ _PATIENCE = Timing(connect=10.0, greeting=15.0)
 
 @dataclass(frozen=True)
 class Trial:
-    """How it went. `mailboxes` is how many there are, `unverified` what is not known to work on this server."""
+    """How it went. `mailboxes` is how many there are, `unverified` what is not known to work on this server.
+
+    `sending`: whether a login for sending worked; None where the owner switched sending off, or it was not looked at.
+    `sending_trouble` says why it did not.
+    """
 
     health: Health
     mailboxes: int = 0
     unverified: tuple[str, ...] = ()
+    sending: bool | None = None
+    sending_trouble: MailError | None = None
 
 
-async def log_in(name: str, account: Account, password: Callable[[], Awaitable[str]]) -> Trial:
-    """Connect, check the certificate, log in, look around. Trouble is in `health`, with its code; never raises it."""
-    backend = bootstrap.backend(name, account, password, timing=_PATIENCE)
+async def log_in(
+    name: str, account: Account, password: Callable[[], Awaitable[str]], known: KnownFindings | None = None
+) -> Trial:
+    """Connect, check the certificate, log in, look around. Trouble is in `health`, with its code; never raises it.
+
+    `known` is what trials showed of its server so far.
+    """
+    backend = bootstrap.backend(name, account, password, timing=_PATIENCE, known=known)
     try:
         health = await backend.health()
         if not health.connected:
             return Trial(health)
         features = backend.features()
         unverified = tuple(sorted(word for word, standing in features.items() if standing is Standing.UNVERIFIED))
-        return Trial(health, await _mailboxes(backend), unverified)
+        found = Trial(health, await _mailboxes(backend), unverified)
+        return await _tried_to_send(backend, found) if account.sending else found
     finally:
         await backend.aclose()
+
+
+async def _tried_to_send(backend: ImapBackend, found: Trial) -> Trial:
+    """Log in as for sending; no mail is begun."""
+    try:
+        await backend.check_sending()
+    except MailError as error:
+        return replace(found, sending=False, sending_trouble=error)
+    return replace(found, sending=True)
 
 
 async def certificate(host: str, port: int, security: Security) -> Pin:

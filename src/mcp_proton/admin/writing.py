@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcp_proton import bootstrap
 from mcp_proton.config import editing
-from mcp_proton.config.tables import Account
+from mcp_proton.config.tables import SENDING_KEYS, Account
 from mcp_proton.storage.vault import Vault
 
 from . import access
@@ -50,13 +50,19 @@ async def write(prepared: Prepared) -> None:
 
 
 def _values(account: Account) -> dict[str, editing.Value]:
-    """Return the account as config.toml shall say it: what is as usual is left out."""
+    """Return the account as config.toml shall say it: what is as usual is left out, what set-up does not ask stays."""
     plain = Account(
         kind=account.kind, username=account.username, secret=account.secret, certificate=account.certificate
     )
-    usual = {"host": plain.host, "imap_port": plain.imap, "smtp_port": plain.smtp, "security": plain.protection}
+    usual = {
+        "host": plain.host,
+        "imap_port": plain.imap,
+        "smtp_port": plain.smtp,
+        "security": plain.protection,
+        "guarded_trash": plain.guarded_trash,
+    }
     told: dict[str, editing.Value] = {"kind": account.kind.value}
-    for key, value in account.model_dump(mode="json", exclude={"kind"}).items():
+    for key, value in account.model_dump(mode="json", exclude={"kind", *SENDING_KEYS}).items():
         told[key] = None if key in usual and value == usual[key] else value
     return told
 
@@ -109,6 +115,7 @@ def tell(prepared: Prepared, printer: Printer) -> Exit:
         "version": trial.health.version or None,
         "mailboxes": trial.mailboxes,
         "syncing": trial.health.syncing,
+        "sending": trial.sending,
         "certificate": account.certificate,
         "secret": account.secret.partition(":")[0],
         "preset": _preset_now(prepared.name),
@@ -122,6 +129,8 @@ def tell(prepared: Prepared, printer: Printer) -> Exit:
     printer.line(f"account `{prepared.name}` is connected: {trial.mailboxes} mailboxes, preset {told['preset']}")
     if trial.health.syncing:
         printer.line("Bridge still takes in the mailbox; until it is done older mail is missing from answers")
+    if trial.sending_trouble is not None:
+        printer.line(f"sending does not work yet: {trial.sending_trouble.message}; `mcp-proton doctor` says more")
     if client is not None:
         printer.line(f"for {client.program.value}, {client.program.place}:")
         printer.line("")

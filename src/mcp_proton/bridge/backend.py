@@ -3,40 +3,60 @@
 from __future__ import annotations
 
 import asyncio
+import time
+from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mcp_proton.bridge import evidence, filing, proof, roles, sending
+from mcp_proton.bridge.appending import BridgeAppending
+from mcp_proton.bridge.departed import Departed
 from mcp_proton.bridge.destroying import Destroying
 from mcp_proton.bridge.labelling import Labelling
 from mcp_proton.bridge.looking import MARKS
 from mcp_proton.bridge.mailbox_changes import MailboxChanges
-from mcp_proton.bridge.occurrences import Occurrences
+from mcp_proton.bridge.occurrences import SHOWING, Occurrences
+from mcp_proton.bridge.outbox import BridgeOutbox
 from mcp_proton.bridge.reattaching import Reattaching
+from mcp_proton.bridge.sent_lately import SentLately
 from mcp_proton.bridge.sync import Look, SyncWatch
-from mcp_proton.domain.errors import Unsupported
+from mcp_proton.domain.errors import MailError, NotSynced, Unsupported
+from mcp_proton.domain.findings import NoFindings
 from mcp_proton.domain.mail import Role
-from mcp_proton.domain.ports import Health
+from mcp_proton.domain.outcome import Ending
+from mcp_proton.domain.ports import Health, Standing
 from mcp_proton.imap import commands, health
 from mcp_proton.imap.backend import ImapBackend
 from mcp_proton.imap.criteria import CHEAP, Kind
 from mcp_proton.imap.errors import Rejected
 from mcp_proton.imap.flagging import Flagging
 from mcp_proton.imap.mailboxes import wire_name
+from mcp_proton.imap.marks import Mark
 from mcp_proton.imap.search import Habits
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from datetime import datetime
     from typing import Unpack
 
     from mcp_proton.bridge.evidence import Version
+    from mcp_proton.bridge.sync import Sightings
+    from mcp_proton.domain.consequences import EffectTable
+    from mcp_proton.domain.findings import Finding, KnownFindings
     from mcp_proton.domain.handles import Handle
     from mcp_proton.domain.mail import Mailbox
     from mcp_proton.domain.outcome import Fate
-    from mcp_proton.domain.ports import FlagChange, Home, Standing
+    from mcp_proton.domain.outgoing import Octets
+    from mcp_proton.domain.ports import Coverage, FlagChange, Found, Home, Page
+    from mcp_proton.domain.query import Query
     from mcp_proton.imap.backend import Settings
     from mcp_proton.imap.endpoint import Credentials, Endpoint
     from mcp_proton.imap.responses import ListEntry
 
+
+_RECOVERED = b"Recovered Messages"
+_CALM, _RESTLESS = 60.0, 2.0
+"""seconds after which a look is old, for reads"""
 ADVICE: Mapping[str, str] = {
     **health.ADVICE,
     "connection_refused": "ask the owner to start Proton Mail Bridge, and to look whether it has a network: it closes its "
@@ -49,7 +69,8 @@ ADVICE: Mapping[str, str] = {
 
 
 class BridgeBackend(ImapBackend):
-    """`guarded_trash`: a star guards what is moved to Trash (the owner's choice; see `guarding`).
+    """`guarded_trash`: a star guards what is moved to Trash (the owner's choice; see `guarding`). `findings`: what trials
+    on this account showed (see `canary`).
 
     Reading on Bridge: SEARCH for flags only beside text (its text search decrypts the whole mailbox every time and
     reads raw octets), sections as one literal (it reads the whole message for every range).
@@ -60,7 +81,7 @@ class BridgeBackend(ImapBackend):
     step = None
     _marks = MARKS
     advice = ADVICE
-    _watch: SyncWatch | None = None
+    lag = proof.EVENT
 
     def __init__(
         self,
@@ -69,19 +90,34 @@ class BridgeBackend(ImapBackend):
         credentials: Credentials,
         *,
         guarded_trash: bool = False,
+        findings: KnownFindings | None = None,
+        sightings: Sightings | None = None,
         **settings: Unpack[Settings],
     ) -> None:
         super().__init__(name, endpoint, credentials, **settings)
         self._writer = asyncio.Lock()
-        known = Occurrences(self._pool, self._known)
-        moving = filing.Filing(self._pool, self._mailbox_of, self._homes, known, guarded=guarded_trash)
+        self._findings: KnownFindings = findings or NoFindings()
+        self._watch = SyncWatch(self._look, asyncio.sleep, account=name, sightings=sightings)
+        self._glancing: asyncio.Task[None] | None = None
+        self._judged: tuple[object, EffectTable] | None = None
+        known = self._occurrences = Occurrences(self._pool, self._known)
         self._flagging = Flagging(self._pool, self._mailbox_of, page=sending.PAGE)
+        unstar = self._flagging.set_flags
+        moving = filing.Filing(self._pool, self._mailbox_of, self._homes, known, unstar, guarded=guarded_trash)
         self._moving = moving
         self._labelling = Labelling(self._pool, self._mailbox_of, self._homes, known)
         self._reattaching = Reattaching(self._pool, self._mailbox_of, self._homes, known)
-        self._destroying = Destroying(self._pool, self._mailbox_of, self._homes, known, moving)
-        self._proof = proof.Proving(self._pool, self._mailbox_of, known, self._flagging.set_flags)
+        # A star would hold what is destroyed.
+        unguarded = filing.Filing(self._pool, self._mailbox_of, self._homes, known, unstar)
+        self._destroying = Destroying(self._pool, self._mailbox_of, self._homes, known, unguarded)
+        self._proof = proof.Proving(self._pool, self._mailbox_of, known, unstar, guarded=guarded_trash)
         self._changes = MailboxChanges(self._pool, self._listed)
+        departed = Departed()
+        sent_lately = SentLately(self._searches, self._known, self.fetch)
+        self._appending = BridgeAppending(self._pool, departed, sent_lately)
+        outlet = settings.get("outlet")
+        if outlet is not None:
+            self._outbox = BridgeOutbox(outlet, self._tracing, self._pool, self._mailbox_of, departed)
 
     # --- changing: one writer at a time, since two that do the same MOVE lose the message --------------------------
 
@@ -124,12 +160,21 @@ class BridgeBackend(ImapBackend):
     async def destroy(self, handles: Sequence[Handle]) -> Sequence[Fate]:
         """In Trash and, for drafts, in Drafts; spam by way of Trash."""
         async with self._writer:
-            return await self._destroying.destroy(handles)
+            fates = await self._destroying.destroy(handles)
+        self._watch.removed(sum(fate.ending is not Ending.FAILED for fate in fates))
+        return fates
 
     async def prove(self, fates: Sequence[Fate], to: Mailbox | Home | None, age: float) -> Sequence[Fate]:
         """Looks; and takes off the star that guarded what has arrived in Trash."""
         async with self._writer:
             return await self._proof.prove(fates, to, age)
+
+    async def append(
+        self, to: Mailbox, mail: Octets, *, flags: frozenset[str] = frozenset(), received: datetime | None = None
+    ) -> Handle:
+        """An import, or a draft; refused where Bridge would move a message it has."""
+        async with self._writer:
+            return await super().append(to, mail, flags=flags, received=received)
 
     async def create(self, path: str, role: Role) -> Mailbox:
         """A folder or a label."""
@@ -146,6 +191,23 @@ class BridgeBackend(ImapBackend):
         async with self._writer:
             await super().remove(box)
 
+    # --- for trials ------------------------------------------------------------------------------------------------
+
+    async def put(self, box: Mailbox, message: bytes) -> None:
+        """Put a message of our own making into a mailbox."""
+        async with self._writer:
+            await self._pool().run(commands.Append(wire_name(box), message))
+
+    async def shown(self, identity: str, roles: Iterable[Role] = SHOWING) -> Mapping[str, Handle]:
+        """Every mailbox of these roles that shows a message, by path, with its handle there; each looked at anew."""
+        mark = Mark.parse(identity)
+        found: dict[str, Handle] = {}
+        for box in await self._occurrences.of_roles(roles):
+            here = (await self._occurrences.within(box, [mark])).get(mark)
+            if here is not None:
+                found[box.path] = here.handle
+        return found
+
     # --- what is known ---------------------------------------------------------------------------------------------
 
     @property
@@ -155,7 +217,17 @@ class BridgeBackend(ImapBackend):
 
     def features(self) -> Mapping[str, Standing]:
         """Standing of every word of `imap.features.WORDS`, by what was recorded of this version."""
-        return evidence.features_of(self.version, self._capabilities())
+        return self._with_sending(evidence.features_of(self.version, self._capabilities(), self._found()))
+
+    def consequences(self) -> EffectTable:
+        """Bridge's effect table, as far as its version is known to keep to it. The same object while nothing new is known."""
+        version, found = self.version, self._found()
+        if self._judged is None or self._judged[0] != (version, found):
+            self._judged = (version, found), evidence.judged(self._table, version, found)
+        return self._judged[1]
+
+    def _found(self) -> Mapping[str, Finding] | None:
+        return self._findings.of(self.name, str(self.version or evidence.UNKNOWN))
 
     def _arranged(self, entries: Iterable[ListEntry]) -> list[Mailbox]:
         return roles.mailboxes(self.name, entries)
@@ -166,8 +238,8 @@ class BridgeBackend(ImapBackend):
 
     async def _well(self) -> Health:
         version = self.version
-        if self._watch is None:
-            self._watch = SyncWatch(self._look, asyncio.sleep)
+        families = evidence.standings(version, self._found())
+        why = await self._watch.unsettled()
         return Health(
             connected=True,
             server="Proton Mail Bridge" if version else "a server that does not say it is Proton Mail Bridge",
@@ -175,15 +247,62 @@ class BridgeBackend(ImapBackend):
             # Combined and split mode look alike over IMAP: either shows one tree.
             mode=None,
             capabilities=tuple(sorted(self._capabilities() or ())),
-            syncing=await self._watch.syncing(),
+            syncing=True if why else None,
+            code=NotSynced.code if why else None,
+            why=why,
+            next=NotSynced.advice if why else None,
+            unproved=tuple(name for name, one in families.items() if one is Standing.UNVERIFIED),
+            disproved=tuple(name for name, one in families.items() if one is Standing.UNAVAILABLE),
         )
 
-    async def _look(self) -> Look:
+    # --- whether it is to be relied upon ---------------------------------------------------------------------------
+
+    async def search(self, scope: Sequence[Mailbox], query: Query, page: Page) -> Found:
+        """Matching envelopes by date; while Bridge's own view is not settled, the coverage says so."""
+        found = await super().search(scope, query, page)
+        if not self._watch.looked:  # the first answer of a run says already what happened since the one before
+            await self._glance()
+        why = await self.unsettled(look=False)
+        return found if why is None else replace(found, coverage=_unsettled(found.coverage, why))
+
+    async def unsettled(self, *, look: bool = True) -> str | None:
+        """From counts, UIDVALIDITY and Recovered Messages. Without `look` the next look is taken behind."""
+        if look:
+            return await self._watch.unsettled()
+        old = _RESTLESS if self._watch.unrest else _CALM
+        if self._watch.age(time.time()) > old and (self._glancing is None or self._glancing.done()):
+            self._glancing = asyncio.get_running_loop().create_task(self._glance())
+        return self._watch.why
+
+    async def aclose(self) -> None:
+        """Stop what runs behind, close every connection."""
+        if self._glancing is not None:
+            self._glancing.cancel()
+            await asyncio.gather(self._glancing, return_exceptions=True)
+        await super().aclose()
+
+    async def _glance(self) -> None:
+        with suppress(MailError):
+            await self._watch.glance()
+
+    async def _look(self) -> Look | None:
         boxes = await self._list.mailboxes(self._pool(), counts=False, fresh=False)
         largest = next((box for box in boxes if box.role is Role.ALL), None)
         name = b"INBOX" if largest is None else wire_name(largest)
+        told = await self._counted(name, ("MESSAGES", "UIDNEXT", "UIDVALIDITY"))
+        if "MESSAGES" not in told:
+            return None
+        recovered = (await self._counted(_RECOVERED, ("MESSAGES",))).get("MESSAGES", 0)
+        uidnext, uidvalidity = told.get("UIDNEXT", 0), told.get("UIDVALIDITY", 0)
+        return Look(time.time(), told["MESSAGES"], uidnext, uidvalidity, recovered)
+
+    async def _counted(self, name: bytes, items: tuple[str, ...]) -> Mapping[str, int]:
         try:
-            told = (await self._pool().run(commands.StatusOf(name, ("MESSAGES", "UIDNEXT")))).items
+            return (await self._pool().run(commands.StatusOf(name, items))).items
         except Rejected:
-            told = {}
-        return Look(asyncio.get_running_loop().time(), told.get("MESSAGES", 0), told.get("UIDNEXT", 0))
+            return {}
+
+
+def _unsettled(coverage: Coverage, why: str) -> Coverage:
+    told = f"{why}, so mail may be missing" + (f"; {coverage.why}" if coverage.why else "")
+    return replace(coverage, complete=False, why=told, code=NotSynced.code)

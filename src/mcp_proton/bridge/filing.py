@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mcp_proton.bridge import sending
-from mcp_proton.bridge.guarding import Guard
+from mcp_proton.bridge.guarding import UNSTAR, Guard
 from mcp_proton.bridge.looking import Seen, look
 from mcp_proton.bridge.occurrences import FIXED, HOMES, PLACES, Occurrence, Occurrences
 from mcp_proton.bridge.outcomes import Outcomes
@@ -28,6 +28,7 @@ from mcp_proton.imap.messages import gone
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
+    from mcp_proton.bridge.guarding import Unstar
     from mcp_proton.domain.handles import Handle
     from mcp_proton.domain.mail import Mailbox
     from mcp_proton.imap.box import Box
@@ -47,12 +48,13 @@ class Filing:
         resolve: Callable[[Handle], Awaitable[Mailbox]],
         homes: Homes,
         occurrences: Occurrences,
+        unstar: Unstar,
         *,
         guarded: bool = False,
     ) -> None:
         self._pool, self._resolve, self._homes, self._occurrences = pool, resolve, homes, occurrences
         self._outcomes = Outcomes(occurrences)
-        self._guard = Guard(guarded)
+        self._guard, self._unstar = Guard(guarded), unstar
 
     async def move(self, handles: Sequence[Handle], to: Mailbox | Home) -> list[Fate]:
         """Into a place, or where the kind of each belongs."""
@@ -103,6 +105,9 @@ class Filing:
             answer = await self._guard.move(box, part, target, seen)
             fates |= await self._outcomes.of(part, answer, target, seen, commands.Move)
             fates |= self._guard.owed(part, target, seen, fates)
+            left = self._guard.left(part, target, seen, answer, fates)
+            if left:
+                await self._unstar(left, UNSTAR)
             fates |= _elsewhere(part, to, target, fates)
             if sending.ends_it(answer):
                 left = [handle for handle in page.handles() if handle not in fates]

@@ -9,24 +9,28 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from mcp_proton.bridge.guarding import OWED
+from mcp_proton.bridge.guarding import OWED, UNSTAR, in_debt, mark_of, noted, owes, paid
 from mcp_proton.bridge.looking import MARKS
 from mcp_proton.bridge.occurrences import HOMES, Occurrence, Occurrences
 from mcp_proton.domain.errors import NotFound, Stale
-from mcp_proton.domain.mail import Role
+from mcp_proton.domain.mail import Flag, Role
 from mcp_proton.domain.outcome import Ending, Fate, Proof
-from mcp_proton.domain.ports import FlagChange, Home
+from mcp_proton.domain.ports import Home
+from mcp_proton.imap import flags
 from mcp_proton.imap.groups import grouped
 from mcp_proton.imap.mailboxes import wire_name
-from mcp_proton.imap.proving import NOT_DONE, mark_of
+from mcp_proton.imap.proving import NOT_DONE
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
+    from mcp_proton.bridge.guarding import Unstar
     from mcp_proton.domain.handles import Handle
     from mcp_proton.domain.mail import Mailbox
     from mcp_proton.imap.marks import Mark
     from mcp_proton.imap.pool import Pool
+    from mcp_proton.imap.rows import FetchRow
 
 EVENT = 45.0
 """seconds after which the next event has come"""
@@ -35,31 +39,39 @@ MISMATCH = 90.0
 
 
 class Proving:
-    """`unstar` pays what the guard of Trash owes."""
+    """`guarded`: the owner chose the guard of Trash; `unstar` pays what it owes."""
 
     def __init__(
         self,
         pool: Callable[[], Pool],
         resolve: Callable[[Handle], Awaitable[Mailbox]],
         occurrences: Occurrences,
-        unstar: Callable[[Sequence[Handle], FlagChange], Awaitable[Sequence[Fate]]],
+        unstar: Unstar,
+        *,
+        guarded: bool = False,
     ) -> None:
         self._pool, self._resolve, self._occurrences, self._unstar = pool, resolve, occurrences, unstar
+        self._guarded = guarded
 
     async def identify(self, handles: Sequence[Handle]) -> dict[Handle, str]:
-        """Size, date and Proton's own id."""
-        return {handle: str(mark) for handle, mark in (await self._marks(handles)).items() if mark is not None}
+        """Size, date and Proton's own id; with the guard, also whether a star was on it."""
+        rows = await self._rows(handles)
+        marks = {handle: MARKS.of(row) for handle, row in rows.items()}
+        if not self._guarded:
+            return {handle: str(mark) for handle, mark in marks.items() if mark is not None}
+        return {
+            handle: noted(mark, starred=_is_starred(rows[handle])) for handle, mark in marks.items() if mark is not None
+        }
 
     async def prove(self, fates: Sequence[Fate], to: Mailbox | Home | None, age: float) -> list[Fate]:
         """The fates as they are known now."""
-        unsettled = [fate for fate in fates if _unsettled(fate)]
+        unsettled = {fate.handle: fate for fate in fates if _unsettled(fate)}
         if not unsettled:
             return list(fates)
-        if to is None:
-            proved = await self._removed(unsettled, age)
-        else:
-            proved = await self._placed(unsettled, to, age)
-        proved = await self._paid(proved)
+        owing = {handle: fate for handle, fate in unsettled.items() if owes(fate, to)}
+        some = list(unsettled.values())
+        proved = await self._removed(some, age) if to is None else await self._placed(some, to, age)
+        proved = await self._settled(owing, proved)
         return [proved.get(fate.handle, fate) for fate in fates]
 
     # --- what was to go somewhere ----------------------------------------------------------------------------------
@@ -89,14 +101,16 @@ class Proving:
             return _not_done(fate) if is_label else self._missing(fate, age)
         if is_label or _is_meant(place, to):
             return _seen(fate, place.handle)
+        stayed = place.mailbox.tag == fate.handle.tag
+        if stayed and fate.ending is Ending.UNCERTAIN:
+            return _not_done(fate)
         if place.mailbox.role is Role.ALL:
             return replace(fate, proof=Proof.ORPHANED, now=place.handle) if age >= MISMATCH else fate
-        if place.handle == fate.handle or place.mailbox.tag == fate.handle.tag:
+        if stayed:
             return _not_done(fate)
         if fate.ending is Ending.DONE:
             return _seen(fate, place.handle)
-        why = f"it is in {place.mailbox.path} now"
-        return replace(fate, ending=Ending.FAILED, code="moved_meanwhile", why=why, now=place.handle, proof=None)
+        return _moved_meanwhile(fate, place)
 
     def _missing(self, fate: Fate, age: float) -> Fate:
         return replace(fate, proof=Proof.LOST, now=None) if age >= MISMATCH else fate
@@ -104,16 +118,26 @@ class Proving:
     # --- what was to go away ---------------------------------------------------------------------------------------
 
     async def _removed(self, fates: Sequence[Fate], age: float) -> dict[Handle, Fate]:
-        there = await self._marks([fate.handle for fate in fates])
-        unlabelled = [fate for fate in fates if await self._is_label(fate.handle)]
+        there, void = await self._read([fate.handle for fate in fates])
         told = {fate.handle: self._still_there(fate, age) for fate in fates if fate.handle in there}
-        told |= {fate.handle: _seen(fate, None) for fate in unlabelled if fate.handle not in there}
+        told |= await self._unlabelled([fate for fate in fates if fate.handle not in there], void, age)
         gone = [fate for fate in fates if fate.handle not in told]
         found = await self._occurrences.anywhere([mark_of(fate) for fate in gone])
         return told | {fate.handle: self._destroyed(fate, found, age) for fate in gone}
 
-    def _still_there(self, fate: Fate, age: float) -> Fate:
-        return _not_done(fate) if age >= EVENT else fate
+    async def _unlabelled(self, fates: Sequence[Fate], void: AbstractSet[Handle], age: float) -> dict[Handle, Fate]:
+        """Those whose label was to go. That a UID is gone says nothing where it is void: there the label is searched."""
+        told = {}
+        for fate in fates:
+            if (label := await self._label(fate.handle)) is None:
+                continue
+            searched = await self._occurrences.within(label, [mark_of(fate)]) if fate.handle in void else {}
+            place = _found(searched, fate)
+            told[fate.handle] = _seen(fate, None) if place is None else self._still_there(fate, age, place.handle)
+        return told
+
+    def _still_there(self, fate: Fate, age: float, now: Handle | None = None) -> Fate:
+        return replace(_not_done(fate), now=now) if age >= EVENT else fate
 
     def _destroyed(self, fate: Fate, found: Mapping[Mark, Occurrence], age: float) -> Fate:
         """Gone from All Mail is gone. In All Mail alone, after the events: a label holds it, or the deletion failed."""
@@ -128,37 +152,59 @@ class Proving:
         if place.mailbox.role is Role.ALL:
             why = "it left the mailbox but was not deleted: a label or a star holds it, or Proton refused"
             return replace(fate, ending=Ending.FAILED, code="survived", why=why, now=place.handle, proof=Proof.ORPHANED)
-        return replace(_not_done(fate), now=place.handle)
+        stayed = place.mailbox.tag == fate.handle.tag
+        return replace(_not_done(fate), now=place.handle) if stayed else _moved_meanwhile(fate, place)
 
-    async def _is_label(self, handle: Handle) -> bool:
+    async def _label(self, handle: Handle) -> Mailbox | None:
         try:
-            return (await self._resolve(handle)).role is Role.LABEL
+            box = await self._resolve(handle)
         except Stale:
-            return False
+            return None
+        return box if box.role is Role.LABEL else None
 
     # --- parts -------------------------------------------------------------------------------------------------------
 
     async def _marks(self, handles: Sequence[Handle]) -> dict[Handle, Mark | None]:
+        return {handle: MARKS.of(row) for handle, row in (await self._rows(handles)).items()}
+
+    async def _rows(self, handles: Sequence[Handle]) -> dict[Handle, FetchRow]:
+        return (await self._read(handles))[0]
+
+    async def _read(self, handles: Sequence[Handle]) -> tuple[dict[Handle, FetchRow], set[Handle]]:
+        """What is there, and the handles that a rebuild of their mailbox made void."""
         groups, _ = await grouped(handles, self._resolve)
-        found: dict[Handle, Mark | None] = {}
+        found: dict[Handle, FetchRow] = {}
+        void: set[Handle] = set()
         for group in groups:
             try:
                 async with self._pool().writing(wire_name(group.mailbox), uidvalidity=group.uidvalidity) as box:
-                    marks = await MARKS.read(box, group.uids)
-            except (Stale, NotFound):
+                    rows = await box.fetch_all(group.uids, MARKS.token.items)
+            except Stale:
+                void.update(group.handles())
+            except NotFound:
                 continue
-            found |= {group.handle(uid): mark for uid, mark in marks.items()}
-        return found
+            else:
+                found |= {group.handle(row.uid): row for row in rows}
+        return found, void
 
-    async def _paid(self, proved: dict[Handle, Fate]) -> dict[Handle, Fate]:
-        """Take our star off what has arrived, or never left."""
-        owing = {handle: fate for handle, fate in proved.items() if fate.code == OWED and fate.proof is Proof.SEEN}
-        starred = {fate.now: handle for handle, fate in owing.items() if fate.now is not None}
-        if not starred:
+    async def _settled(self, owing: Mapping[Handle, Fate], proved: dict[Handle, Fate]) -> dict[Handle, Fate]:
+        """Take our star off what was found, wherever it is. What cannot be paid now stays as it was, and open."""
+        debts: dict[Handle, Handle] = {}
+        for handle in owing:
+            fate = proved[handle]
+            if fate.proof is Proof.ORPHANED:  # the star holds it until it is brought back
+                proved[handle] = in_debt(fate)
+            elif fate.proof is Proof.SEEN or fate.ending is Ending.FAILED:
+                debts[fate.now or handle] = handle
+        if not debts:
             return proved
-        fates = await self._unstar(list(starred), FlagChange(remove=frozenset({"flagged"})))
-        paid = {starred[fate.handle] for fate in fates if fate.ending is Ending.DONE}
-        return proved | {handle: replace(owing[handle], code=None) for handle in paid}
+        fates = await self._unstar(list(debts), UNSTAR)
+        done = {debts[fate.handle] for fate in fates if fate.ending is Ending.DONE}
+        return proved | {one: paid(proved[one]) if one in done else owing[one] for one in debts.values()}
+
+
+def _is_starred(row: FetchRow) -> bool:
+    return Flag.FLAGGED in flags.ours(row.flags or ())
 
 
 def _found(found: Mapping[Mark, Occurrence], fate: Fate) -> Occurrence | None:
@@ -181,6 +227,11 @@ def _is_meant(place: Occurrence, to: Mailbox | Home) -> bool:
 def _seen(fate: Fate, now: Handle | None) -> Fate:
     code = fate.code if fate.code == OWED else None
     return replace(fate, ending=Ending.DONE, code=code, why=None, now=now, proof=Proof.SEEN)
+
+
+def _moved_meanwhile(fate: Fate, place: Occurrence) -> Fate:
+    why = f"it is in {place.mailbox.path} now"
+    return replace(fate, ending=Ending.FAILED, code="moved_meanwhile", why=why, now=place.handle, proof=None)
 
 
 def _not_done(fate: Fate) -> Fate:

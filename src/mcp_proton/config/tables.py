@@ -18,7 +18,9 @@ from pydantic import (
 
 from mcp_proton.domain.caller import owner
 from mcp_proton.domain.handles import SLUG
+from mcp_proton.domain.mail import Identity
 
+from . import senders
 from .serving import Serving
 from .table import Table
 
@@ -104,12 +106,23 @@ Slug = Annotated[str, AfterValidator(_slug)]
 ClientName = Annotated[str, AfterValidator(_client_name)]
 Host = Annotated[str, AfterValidator(_host)]
 Port = Annotated[StrictInt, Field(ge=1, le=65_535)]
+Fingerprint = Annotated[str, AfterValidator(_certificate)]
+Sender = Annotated[str, AfterValidator(senders.sender)]
 Days = Annotated[StrictInt, Field(ge=0, le=3_650)]
 Text = Annotated[str, Field(min_length=1)]
 
 
+SENDING_KEYS = frozenset({"sending", "smtp_host", "smtp_security", "smtp_certificate", "identities", "signatures"})
+"""Keys of an account that the owner writes by hand."""
+
+
 class Account(Table):
-    """`[accounts.NAME]`: one login."""
+    """`[accounts.NAME]`: one login.
+
+    `guarded_trash`: on Bridge, a star holds what is moved to Trash until it was seen there.
+    `sending` off: mail is read, filed and drafted only. What is left out of `smtp_…` is as for IMAP. `identities` are the
+    addresses to send as, beside the login name; `signatures` are by address.
+    """
 
     kind: Annotated[Kind, BeforeValidator(_kind)]
     host: Host = "127.0.0.1"
@@ -118,14 +131,26 @@ class Account(Table):
     security: Security | None = None
     username: Text
     secret: Annotated[str, AfterValidator(_secret)]
-    certificate: Annotated[str, AfterValidator(_certificate)] | None = None
+    certificate: Fingerprint | None = None
+    guarded_trash: StrictBool = False
+    sending: StrictBool = True
+    smtp_host: Host | None = None
+    smtp_security: Security | None = None
+    smtp_certificate: Fingerprint | None = None
+    identities: list[Sender] = Field(default_factory=list)
+    signatures: dict[str, str] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _whole(self) -> Self:
         if self.kind is Kind.BRIDGE and self.certificate is None:
             raise ValueError("needs `certificate`: Bridge signs its own; `mcp-proton setup` shows and stores it")
+        if self.guarded_trash and self.kind is not Kind.BRIDGE:
+            raise ValueError("guarded_trash is for kind bridge: any other server moves a message to Trash in one step")
         if self.security is Security.PLAIN and self.host not in ("127.0.0.1", "::1"):
             raise ValueError("security plain is possible only with host 127.0.0.1 or ::1")
+        if self.smtp_protection is Security.PLAIN and self.submission_host not in ("127.0.0.1", "::1"):
+            raise ValueError("smtp_security plain is possible only with smtp_host 127.0.0.1 or ::1")
+        senders.identities(self.identities, self.signatures)
         return self
 
     @property
@@ -140,10 +165,31 @@ class Account(Table):
         return self.imap_port or usual
 
     @property
+    def submission_host(self) -> str:
+        """Where mail is handed over: as written, else where it is read."""
+        return self.smtp_host or self.host
+
+    @property
+    def smtp_protection(self) -> Security:
+        """How to connect for sending: as written, else as for reading."""
+        return self.smtp_security or self.protection
+
+    @property
     def smtp(self) -> int:
         """The submission port: as written, else Bridge's own (1025), else the standard's (RFC 8314 §3.3)."""
-        usual = 1025 if self.kind is Kind.BRIDGE else 465 if self.protection is Security.TLS else 587
+        usual = 1025 if self.kind is Kind.BRIDGE else 465 if self.smtp_protection is Security.TLS else 587
         return self.smtp_port or usual
+
+    @property
+    def submission_certificate(self) -> str | None:
+        """The certificate trusted for sending: as written, else that of the same host."""
+        same = self.certificate if self.submission_host == self.host else None
+        return self.smtp_certificate or same
+
+    @property
+    def senders(self) -> tuple[Identity, ...]:
+        """The identities, each with its signature."""
+        return senders.identities(self.identities, self.signatures)
 
 
 class Client(Table):

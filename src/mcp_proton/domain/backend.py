@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
 
@@ -11,6 +12,7 @@ from .consequences import EffectTable
 from .handles import Handle
 from .mail import Envelope, Identity, Mailbox, Role, Structure
 from .outcome import Fate
+from .outgoing import Octets, Submits
 from .query import Query
 
 
@@ -71,7 +73,8 @@ class Coverage:
     """How far an answer can be relied upon (N-3).
 
     `complete`: nothing that matches was left out up to and including the last row (or at all, without continuation).
-    `order` says in words how rows are sorted. `by_server` and `by_us` name the criteria each side decided.
+    `order` says in words how rows are sorted. `by_server` and `by_us` name the criteria each side decided. `code` is
+    `not_synced` while the server's own view is not settled.
     """
 
     complete: bool
@@ -80,6 +83,7 @@ class Coverage:
     why: str | None = None
     by_server: tuple[str, ...] = ()
     by_us: tuple[str, ...] = ()
+    code: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +97,11 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """What a look at the account showed. `mode` is combined or split (Bridge); `syncing` None: it cannot be known."""
+    """What a look at the account showed. `mode` is combined or split (Bridge); `syncing` None: it cannot be known.
+
+    `unproved` and `disproved` are families of changes whose row in the effect table is not known to hold on this version,
+    or is known not to.
+    """
 
     connected: bool
     server: str = ""
@@ -101,6 +109,8 @@ class Health:
     mode: str | None = None
     capabilities: tuple[str, ...] = ()
     syncing: bool | None = None
+    unproved: tuple[str, ...] = ()
+    disproved: tuple[str, ...] = ()
     code: str | None = None
     why: str | None = None
     next: str | None = None
@@ -113,6 +123,11 @@ class MailBackend(Protocol):
     raises `Stale` when it no longer points at its message.
     """
 
+    @property
+    def lag(self) -> float:
+        """Seconds after which what it did shows in what it lists (Bridge: its events). Younger, "not there" says nothing."""
+        ...
+
     def features(self) -> Mapping[str, Standing]:
         """What this server can do, by our own words, without asking it anything."""
         ...
@@ -123,6 +138,13 @@ class MailBackend(Protocol):
 
     async def health(self) -> Health:
         """Look whether the account works. Never raises: trouble is in the answer."""
+        ...
+
+    async def unsettled(self, *, look: bool = True) -> str | None:
+        """Say why the server's own view is not to be relied upon for now (N-9); None where there is no sign of that.
+
+        It may take a second or two; without `look` it is what was seen last, at once.
+        """
         ...
 
     async def mailboxes(self, *, counts: bool = False, fresh: bool = False) -> Sequence[Mailbox]:
@@ -247,12 +269,28 @@ class MailBackend(Protocol):
         """
         ...
 
+    async def append(
+        self, to: Mailbox, mail: Octets, *, flags: frozenset[str] = frozenset(), received: datetime | None = None
+    ) -> Handle:
+        """Put a message into a mailbox, once, and return its handle there; what the server changes in it is its own.
+
+        Raises before anything is sent: `OverLimit` (too large; the limit is named), `Unsupported` (not into that mailbox),
+        `Conflict` (`already_there`: this server would move or drop a message it has, instead of making one). Afterwards
+        `Ambiguous` where nobody knows: look for its Message-ID, never repeat.
+        """
+        ...
+
     async def subscribe(self, box: Mailbox, *, on: bool) -> None:
         """Show or hide a mailbox in other mail programs. To ask for what is so already is no error."""
         ...
 
     async def identities(self) -> Sequence[Identity]:
         """Return the addresses this account may send as."""
+        ...
+
+    @property
+    def submits(self) -> Submits | None:
+        """The power to send. None: this account reads, files and drafts only."""
         ...
 
     async def aclose(self) -> None:

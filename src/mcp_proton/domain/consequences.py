@@ -58,7 +58,7 @@ class Consequence:
     target: Role | None
     effects: frozenset[Effect]
     result: str
-    evidence: Evidence
+    evidence: tuple[Evidence, ...]
     end: End | None = None
     kind: str | None = None
     there: bool | None = None
@@ -66,6 +66,11 @@ class Consequence:
     shown_by: tuple[str, ...] = ()
     refused: bool = False
     instead: str | None = None
+
+    @property
+    def known_by(self) -> str:
+        """How we know, as a person reads it: `recorded, engine`."""
+        return ", ".join(one.value for one in self.evidence)
 
     @property
     def conditions(self) -> int:
@@ -156,7 +161,7 @@ def _row(row: Mapping[str, Any], source: Role | None, target: Role | None) -> Co
         target,
         frozenset(Effect(name) for name in row.get("effects", ())),
         row["result"],
-        Evidence(row["evidence"]),
+        tuple(Evidence(one) for one in _several(row["evidence"])),
         end=End(row["end"]) if "end" in row else None,
         kind=row.get("kind"),
         there=row.get("there"),
@@ -177,4 +182,8 @@ def _allowed(row: Consequence) -> Consequence:
 def _roles(names: Any) -> list[Role | None]:
     if names is None:
         return [None]
-    return [Role(name) for name in ([names] if isinstance(names, str) else names)]
+    return [Role(name) for name in _several(names)]
+
+
+def _several(names: Any) -> Iterable[str]:
+    return [names] if isinstance(names, str) else names

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Protocol
 from zoneinfo import ZoneInfo
 
 from .caller import Caller
-from .consequences import EffectTable
+from .consequences import Consequence
 from .effects import Effect
 from .handles import Handle
-from .mail import Mailbox
+from .mail import Mailbox, Role
 from .outcome import Fate, Tally
+from .plan import Doubt
 from .ports import Artifacts, Clock, Journal, MailBackend
 
 Act = Callable[[MailBackend, Mailbox, Sequence[Handle]], Awaitable[Sequence[Fate]]]
@@ -84,8 +85,16 @@ class Context(Protocol):
         """Return the account's backend."""
         ...
 
-    def consequences(self, account: str) -> EffectTable:
-        """Return what each verb really does on an account: for planning, where the backend is out of reach."""
+    def foresee(self, account: str, verb: str, source: Role, target: Role | None = None) -> Consequence:
+        """Return what a verb really does on an account: for planning, where the backend is out of reach.
+
+        What is not proved on the account's server is noted, and the plan says so. `Unsupported` where it is not known.
+        """
+        ...
+
+    @property
+    def doubts(self) -> frozenset[Doubt]:
+        """What was foreseen without proof."""
         ...
 
     async def mailboxes(self, account: str) -> Sequence[Mailbox]:

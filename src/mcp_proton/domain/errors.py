@@ -141,7 +141,7 @@ class NotSynced(Unavailable):
     """The server's own view is not settled yet."""
 
     code = "not_synced"
-    advice = "wait until `accounts_health` says that the account is in sync"
+    advice = "it passes by itself; `accounts_health` says when the account is in sync"
 
 
 class Ambiguous(MailError):

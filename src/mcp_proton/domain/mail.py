@@ -198,7 +198,13 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """An address the account may send as."""
+    """An address the account may send as.
+
+    `role`: its local part names an office (`postmaster`, `noreply`), not a person; the owner has configured it all the
+    same. `signature` is plain text, without the dashes before it.
+    """
 
     email: str
     name: str = ""
+    role: bool = False
+    signature: str = ""

@@ -60,6 +60,8 @@ Undo = Callable[[Any, Sequence[Fate]], Sequence[Request]]
 """Returns the requests that take it back, from the request and how its items ended; none where nothing can be."""
 Look = Callable[[Any, Sequence[Fate], float, "Context"], Awaitable[Sequence[Fate]]]
 """Looks what became of items, so many seconds ago at least, and returns their fates as they are known now."""
+Happened = Callable[[Any, "Context"], Awaitable["bool | None"]]
+"""Looks whether an act on no messages happened: what it was to bring about is there (True), is not (False), or who knows."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +71,8 @@ class Operation:
     `effects` is the most it can ever do; planning refuses a plan that exceeds it. `prepares` are the effects of getting
     ready (pin, expand). `steers` marks the journal family: no effect on mail of its own, so any known caller may
     use it on its own records. `chunked`: it acts through `Context.batch` only, so it may go on in the background and be
-    gone on with by another process; `look` settles items whose end is not known.
+    gone on with by another process; `look` settles items whose end is not known, `happened` what acts on no messages.
+    `found` says, for `undo`, where messages are whose only handle the operation took away.
     """
 
     request: type[Request]
@@ -82,6 +85,8 @@ class Operation:
     plan: PlanFiner | None = None
     undo: Undo | None = None
     look: Look | None = None
+    found: Look | None = None
+    happened: Happened | None = None
     chunked: bool = False
     needs: frozenset[str] = frozenset()
     audience: Audience = Audience.AGENT

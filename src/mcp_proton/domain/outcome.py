@@ -47,6 +47,9 @@ MOVES: Mapping[Status, frozenset[Status]] = {
 SETTLED = frozenset({Status.DENIED, Status.EXPIRED, Status.SUCCEEDED, Status.FAILED, Status.CANCELLED})
 """States that nothing leaves."""
 
+OVER = SETTLED | {Status.PARTIALLY_SUCCEEDED, Status.DELIVERY_UNKNOWN}
+"""States in which nothing is done any more: what leaves them was found out by looking."""
+
 
 def check_move(before: Status, after: Status) -> None:
     """Raise `Conflict` unless the move is legal."""

@@ -12,12 +12,21 @@ from .handles import Handle
 from .mail import Address
 
 
+class Passage(StrEnum):
+    """What octets need to travel unencoded (RFC 2045 §2.7–2.9): lines of up to 998 octets, or else `BINARY`."""
+
+    SEVEN_BIT = "7bit"
+    EIGHT_BIT = "8bit"
+    BINARY = "binary"
+
+
 @dataclass(frozen=True, slots=True)
 class Enclosure:
     """Something attached: named, typed and pinned by its digest; its octets come from elsewhere when they are needed.
 
-    `size` is in octets as they are, before encoding. `content_id` (without angle brackets) makes it an inline part of
-    the HTML.
+    `size` is in octets as they are, before encoding. `media_type` may carry parameters (`text/csv; charset=utf-8`).
+    `content_id` (without angle brackets) makes it an inline part of the HTML. `passage` and `line_feeds` (how many
+    line ends are a bare LF) are what a whole message must say of itself to travel as one (RFC 2046 §5.2.1).
     """
 
     filename: str
@@ -25,6 +34,8 @@ class Enclosure:
     size: int
     sha256: str
     content_id: str | None = None
+    passage: Passage = Passage.BINARY
+    line_feeds: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,15 +163,22 @@ class Submits(Protocol):
         """Hand one mail over, once; never tried again by itself.
 
         What the server (or the sender's rights) would surely refuse is NOT_SENT before anything is sent. Raises
-        `Unavailable` only while nothing was sent of it.
+        `Unavailable` only while nothing was sent of it. Cancelled before its last octets went: `CancelledError`, and it
+        surely did not leave; cancelled afterwards: UNKNOWN is returned.
         """
         ...
 
     async def trace(self, message_id: str, since: datetime) -> Trace:
-        """Look for a mail of ours in Sent, then in Drafts. Changes nothing."""
+        """Look for a mail of ours in Sent, then in Drafts, received since then (a day's grace). Changes nothing.
+
+        `since` is when it was handed over; what was imported may be dated by its Date header.
+        """
         ...
 
     @property
     def files_sent(self) -> bool:
-        """Whether the server puts a copy into Sent by itself, so that appending one would double it."""
+        """Whether the server puts a copy into Sent by itself, so that appending one would double it.
+
+        As of the last login: to be asked after `submit`.
+        """
         ...

@@ -27,6 +27,14 @@ class Impact:
     scope: Scope = Scope()
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class Doubt:
+    """A verb whose effect is not proved on the version of the server that an account is on (N-8)."""
+
+    account: str
+    verb: str
+
+
 @dataclass(frozen=True, slots=True)
 class ReviewLine:
     """One thing the owner must see before answering. `untrusted` marks text that a stranger wrote."""
@@ -46,6 +54,7 @@ class Plan:
     recipients: tuple[str, ...] = ()
     paths: tuple[Path, ...] = ()
     review: tuple[ReviewLine, ...] = field(default=())
+    doubts: frozenset[Doubt] = frozenset()
 
     def __or__(self, other: Plan) -> Plan:
         return Plan(
@@ -54,6 +63,7 @@ class Plan:
             recipients=tuple(dict.fromkeys((*self.recipients, *other.recipients))),
             paths=tuple(dict.fromkeys((*self.paths, *other.paths))),
             review=(*self.review, *other.review),
+            doubts=self.doubts | other.doubts,
         )
 
     @property

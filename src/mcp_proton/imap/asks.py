@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
+    from mcp_proton.domain.outgoing import Octets
     from mcp_proton.imap.codes import Code
     from mcp_proton.imap.responses import Response
     from mcp_proton.imap.wire import Sink
@@ -46,6 +47,11 @@ class Ask(ABC, Generic[T_co]):
     """it has `take_lines` called before lines are cut and read one by one"""
     held_back = False
     """its reader holds the server back, so what it gathers needs no ceiling"""
+
+    body: Octets | None = None
+    """a message that follows the line, which ends with its size in braces"""
+    body_sent = False
+    """all of it may have gone: before that, a lost connection has changed nothing"""
 
     def __init__(self, name: str, line: Line) -> None:
         self.name = name

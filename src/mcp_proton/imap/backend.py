@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypedDict
 
-from mcp_proton.domain.errors import Invalid, MailError, Stale, Unsupported
-from mcp_proton.domain.mail import Identity
-from mcp_proton.domain.ports import Health
-from mcp_proton.imap import effect_tables, features, health, roles
-from mcp_proton.imap.errors import printable
+from mcp_proton.domain.errors import Invalid, MailError, Stale, Unavailable, Unsupported
+from mcp_proton.domain.ports import Health, Standing
+from mcp_proton.imap import effect_tables, features, health, roles, senders
+from mcp_proton.imap.appending import Appending
+from mcp_proton.imap.errors import ConnectionLost, printable
 from mcp_proton.imap.filing import Filing
 from mcp_proton.imap.flagging import Flagging
 from mcp_proton.imap.homes import Homes
@@ -17,26 +17,31 @@ from mcp_proton.imap.mailbox_changes import MailboxChanges
 from mcp_proton.imap.mailboxes import MailboxList, wire_name
 from mcp_proton.imap.marks import Marks, MessageIdToken
 from mcp_proton.imap.messages import Messages
+from mcp_proton.imap.outbox import Outbox
 from mcp_proton.imap.pool import Pool
 from mcp_proton.imap.proving import Proving
 from mcp_proton.imap.search import Habits, Searches
 from mcp_proton.imap.streaming import STEP
+from mcp_proton.imap.tracing import Tracing
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
     from contextlib import AbstractAsyncContextManager
+    from datetime import datetime
 
     from mcp_proton.domain.consequences import EffectTable
     from mcp_proton.domain.handles import Handle
-    from mcp_proton.domain.mail import Envelope, Mailbox, Role, Structure
+    from mcp_proton.domain.mail import Envelope, Identity, Mailbox, Role, Structure
     from mcp_proton.domain.outcome import Fate
-    from mcp_proton.domain.ports import FlagChange, Found, Home, Page, Standing
+    from mcp_proton.domain.outgoing import Octets, Submits
+    from mcp_proton.domain.ports import FlagChange, Found, Home, Page
     from mcp_proton.domain.query import Query
     from mcp_proton.imap import pool as pools
     from mcp_proton.imap.box import Box
     from mcp_proton.imap.endpoint import Credentials, Endpoint
     from mcp_proton.imap.indexing import DateIndexStore
     from mcp_proton.imap.limits import Limits, Timing
+    from mcp_proton.imap.outlet import Outlet
     from mcp_proton.imap.responses import ListEntry
 
 IDENTITY: Mapping[str, str] = {"name": "mcp-proton", "version": "1"}
@@ -50,6 +55,8 @@ class Settings(TypedDict, total=False):
     sessions: pools.Habits | None
     limits: Limits | None
     timing: Timing | None
+    outlet: Outlet | None
+    configured: Sequence[Identity]
 
 
 class ImapBackend:
@@ -60,6 +67,7 @@ class ImapBackend:
     step: int | None = STEP
     _marks = Marks(MessageIdToken())
     advice = health.ADVICE
+    lag = 0.0
 
     def __init__(
         self,
@@ -72,8 +80,11 @@ class ImapBackend:
         sessions: pools.Habits | None = None,
         limits: Limits | None = None,
         timing: Timing | None = None,
+        outlet: Outlet | None = None,
+        configured: Sequence[Identity] = (),
     ) -> None:
         self.name = name
+        self._configured = tuple(configured)
         self._endpoint, self._credentials, self._identity = endpoint, credentials, identity
         self._session_habits, self._limits, self._timing = sessions, limits, timing
         self._made: Pool | None = None
@@ -82,17 +93,22 @@ class ImapBackend:
         self._indexes = DateIndexes(self._open, dates)
         self._searches = Searches(self._open, self._indexes, self.search_habits)
         self._messages = Messages(self._pool, self._mailbox_of, step=self.step)
-        self._homes = Homes(self._known, [one for one in [credentials.username] if "@" in one])
+        self._homes = Homes(self._known, senders.own(credentials.username, configured))
         self._flagging = Flagging(self._pool, self._mailbox_of)
         self._filing = Filing(self._pool, self._mailbox_of, self._homes, self._marks)
         self._proving = Proving(self._pool, self._mailbox_of, self._known, self._marks)
         self._changes = MailboxChanges(self._pool, self._listed)
+        self._appending = Appending(self._pool)
+        self._tracing = Tracing(self._searches, self._known)
+        self._outbox: Outbox | None = None
+        if outlet is not None:
+            self._outbox = Outbox(outlet, self._tracing, self._pool)
 
     # --- what is known without asking ------------------------------------------------------------------------------
 
     def features(self) -> Mapping[str, Standing]:
         """Standing of every word of `features.WORDS`, by what the server advertised at the last login."""
-        return features.of_standard(self._capabilities())
+        return self._with_sending(features.of_standard(self._capabilities()))
 
     def consequences(self) -> EffectTable:
         """The effect table of a standard IMAP server."""
@@ -103,11 +119,23 @@ class ImapBackend:
     async def health(self) -> Health:
         """Log in if need be, and say how it is."""
         try:
-            async with self._pool().session() as session:
-                await session.noop()
+            try:
+                await self._greet()
+            except Unavailable as lost:
+                if lost.code != ConnectionLost.code:
+                    raise
+                await self._greet()  # a kept connection that died unseen says nothing of how the server is now
             return await self._well()
         except MailError as error:
             return health.trouble(error, self.advice)
+
+    async def _greet(self) -> None:
+        async with self._pool().session() as session:
+            await session.noop()
+
+    async def unsettled(self, *, look: bool = True) -> str | None:
+        """Never: the server is where the mail is."""
+        return None
 
     async def mailboxes(self, *, counts: bool = False, fresh: bool = False) -> Sequence[Mailbox]:
         """All mailboxes, parents first."""
@@ -185,14 +213,30 @@ class ImapBackend:
         """A folder that is empty."""
         await self._changes.remove(box)
 
+    async def append(
+        self, to: Mailbox, mail: Octets, *, flags: frozenset[str] = frozenset(), received: datetime | None = None
+    ) -> Handle:
+        """One APPEND."""
+        return await self._appending.append(to, mail, flags, received)
+
     async def subscribe(self, box: Mailbox, *, on: bool) -> None:
         """For other programs."""
         await self._changes.subscribe(box, on=on)
 
     async def identities(self) -> Sequence[Identity]:
-        """The login name, where it is an address: IMAP knows of no others."""
-        username = self._credentials.username
-        return [Identity(username)] if "@" in username else []
+        """The login name, where it is an address, and what the owner configured: IMAP knows of no others."""
+        return senders.identities(self._credentials.username, self._configured)
+
+    @property
+    def submits(self) -> Submits | None:
+        """By SMTP, where the owner configured it."""
+        return self._outbox
+
+    async def check_sending(self) -> None:
+        """Log in as for sending, and send nothing. Raises `Unsupported` without an SMTP server, or an `Unavailable`."""
+        if self._outbox is None:
+            raise Unsupported("this account does not send")
+        await self._outbox.check_login()
 
     async def aclose(self) -> None:
         """Stop what runs behind, close every connection."""
@@ -201,6 +245,11 @@ class ImapBackend:
             await self._made.aclose()
 
     # --- what a kind of server changes ------------------------------------------------------------------------------
+
+    def _with_sending(self, standing: Mapping[str, Standing]) -> Mapping[str, Standing]:
+        """The same, for an account that may be without an SMTP server."""
+        without = dict.fromkeys(("send", "files_sent"), Standing.UNAVAILABLE)
+        return standing if self._outbox is not None else {**standing, **without}
 
     def _arranged(self, entries: Iterable[ListEntry]) -> list[Mailbox]:
         return roles.mailboxes(self.name, entries)

@@ -277,6 +277,15 @@ class MarkDeleted(Plain):
         super().__init__("UID STORE", line(Atom("UID"), Atom("STORE"), uids, word, [Atom("\\Deleted")]))
 
 
+class Append(Plain):
+    """APPEND of a whole message (RFC 9051 §6.3.12), as a synchronizing literal, without flags or a date of its own."""
+
+    changes = True
+
+    def __init__(self, to: str | bytes, message: bytes) -> None:
+        super().__init__("APPEND", line(Atom("APPEND"), MailboxName(to), Literal(message)))
+
+
 class _Placing(Ask["CopyUid | None"]):
     """COPY and MOVE: where the messages went, if the server says so (UIDPLUS); for MOVE in an untagged OK (RFC 6851).
 

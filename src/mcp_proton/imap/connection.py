@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from mcp_proton.domain.errors import Defect, MailError, Untrusted
 from mcp_proton.imap import writer
+from mcp_proton.imap.append_command import pieces
 from mcp_proton.imap.asks import Ask, Done
 from mcp_proton.imap.codes import split
 from mcp_proton.imap.errors import ConnectionLost, LimitExceeded, ProtocolViolation, TimedOut, border, ours, rejection
@@ -29,12 +30,15 @@ if TYPE_CHECKING:
     import ssl
     from collections.abc import Callable, Sequence
 
+    from mcp_proton.domain.outgoing import Octets
     from mcp_proton.imap.limits import Limits, Timing
     from mcp_proton.imap.wire import Sink
 
 T = TypeVar("T")
 STREAMED = 64 * 1024
 """a literal at least this long is offered to the ask's sink"""
+UNASKED_MESSAGE = 64 * 1024
+"""a larger message waits to be asked for even where it need not (LITERAL+): a refusal then costs no upload"""
 _RESPONSE_WEIGHT = 200  # what a short response costs in memory beside its own bytes
 _READ_WEIGHT = 600  # and one that was taken apart
 _TAGGED = re.compile(rb"([^\s]*) (OK|NO|BAD)(?: (.*))?\Z", re.DOTALL | re.IGNORECASE)
@@ -110,6 +114,9 @@ class Connection:
                             break
                     else:
                         packet += chunks[-1]
+                    if ask.body is not None:
+                        await self._stream(running, bytes(packet), ask.body)
+                        packet.clear()
                 await self._write(bytes(packet))
             except asyncio.CancelledError:
                 # A command may be half sent: nothing that follows would be understood.
@@ -182,6 +189,20 @@ class Connection:
         if data:
             self.send_now(data)
             await self._writable.wait()
+
+    async def _stream(self, running: Running[Any], head: bytes, mail: Octets) -> None:
+        """A command's message, once the server is ready for it. Sent in part, it ends the connection: nothing is stored."""
+        unasked = mail.size <= min(self.unasked_literal, UNASKED_MESSAGE)
+        await self._write(head.removesuffix(b"}\r\n") + b"+}\r\n" if unasked else head)
+        if not (unasked or await self._may_go_on(running)):
+            return
+        try:
+            async for piece in pieces(running.ask, mail):
+                await self._write(piece)
+                running.begun = self._loop.time()
+        except (MailError, OSError) as error:
+            self.end(ConnectionLost("a message could not be sent to its end"))
+            raise ours(error, "reading a message to be stored") from error
 
     async def _may_go_on(self, running: Running[Any]) -> bool:
         """Waits for the server's `+`; False if it ended the command instead of asking for the literal."""

@@ -107,6 +107,18 @@ def border(doing: str) -> Iterator[None]:
         raise ours(error, doing) from error
 
 
+@contextmanager
+def smtp_border(doing: str) -> Iterator[None]:
+    """The same for a conversation by SMTP: an answer that is none, or is too long, is a `ProtocolViolation`."""
+    from aiosmtplib.errors import SMTPException  # here, since most processes never send
+
+    try:
+        with border(doing):
+            yield
+    except SMTPException as error:
+        raise ProtocolViolation(f"what the mail server said is no answer, while {doing}") from error
+
+
 def ours(error: Exception | None, doing: str) -> MailError:
     """Our error for a foreign one; None is an orderly end of the connection."""
     match error:

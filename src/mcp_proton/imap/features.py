@@ -23,23 +23,27 @@ WORDS = (
     "labels",
     "exact_removal",
     "append_dates",
+    "send",
+    "files_sent",
     "idle",
     "counts_in_list",
 )
 """threads: by Message-ID and References, which we follow ourselves. exact_removal: named messages are expunged and no
-others. append_dates: the date given with an imported message is kept. counts_in_list: totals of all mailboxes at once."""
+others. append_dates: the date given with an imported message is kept. send: by SMTP, as far as the owner configured it.
+files_sent: a copy of what is sent comes into Sent by itself. counts_in_list: totals of all mailboxes at once."""
 
 
 def of_standard(capabilities: AbstractSet[str] | None) -> Mapping[str, Standing]:
     """The standing of every word on a server that advertises these; None where it was never asked."""
     if capabilities is None:
         return dict.fromkeys(WORDS, Standing.UNVERIFIED)
-    everywhere = dict.fromkeys(("search", "threads", "flags", "copy", "append_dates"), Standing.AVAILABLE)
+    everywhere = dict.fromkeys(("search", "threads", "flags", "copy", "append_dates", "send"), Standing.AVAILABLE)
     advertised = {
         "move": _standing(bool({"MOVE", "UIDPLUS"} & capabilities)),
         "exact_removal": _standing("UIDPLUS" in capabilities),
         "idle": _standing("IDLE" in capabilities),
         "counts_in_list": _standing("LIST-STATUS" in capabilities),
+        "files_sent": _standing("X-GM-EXT-1" in capabilities),
     }
     # Whether keywords are kept is said by each mailbox's PERMANENTFLAGS, not by a capability.
     return everywhere | advertised | {"keywords": Standing.UNVERIFIED, "labels": Standing.UNAVAILABLE}

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from mcp_proton.domain.errors import MailError, Unavailable, Unsupported
 from mcp_proton.domain.outcome import Fate
-from mcp_proton.imap import commands, flags
+from mcp_proton.imap import commands, flags, placing
+from mcp_proton.imap.errors import Rejected
 from mcp_proton.imap.groups import grouped
 from mcp_proton.imap.mailboxes import wire_name
 from mcp_proton.imap.messages import gone
@@ -76,11 +77,17 @@ class Flagging:
                 results = await box.attempt([commands.Store(part, spelled, add=add) for part in some])
                 for part, result in zip(some, results, strict=True):
                     if isinstance(result, MailError):
-                        outcomes |= dict.fromkeys(part, result)
+                        outcomes |= dict.fromkeys(part, self.refused(result))
                 if self._page and any(isinstance(result, MailError) for result in results):
                     rest = [uid for part in parts[at + portion :] for uid in part]
                     outcomes |= dict.fromkeys(rest, not_attempted())
                     return
+
+    def refused(self, error: MailError) -> MailError:
+        """What an error of STORE means: on Bridge, where a page goes to Proton, a NO need not mean that nothing was done."""
+        if self._page is None or not isinstance(error, Rejected) or error.answer == "BAD":
+            return error
+        return placing.unsure(error.command)
 
 
 async def existing(box: Box, uids: UidSet) -> set[int]:

@@ -49,3 +49,18 @@ class Timing:
     """IDLE is issued anew: servers may log out after 29 minutes (RFC 2177)"""
     poll: float = 30.0
     """NOOP in place of IDLE, where a server has none"""
+
+
+@dataclass(frozen=True, slots=True)
+class SubmissionTiming:
+    """Seconds, for handing over one mail. As RFC 5321 §4.5.3.2 asks for; on Bridge, a mail that waits for an equal one
+    or for Proton holds LOGIN and DATA of the account for minutes."""
+
+    connect: float = 20.0
+    reply: float = 300.0
+    """for each answer before the text"""
+    block: float = 180.0
+    """for a chunk of the text to be taken"""
+    end: float = 600.0
+    """for the answer to the final dot"""
+    goodbye: float = 1.0

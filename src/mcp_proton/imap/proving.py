@@ -15,7 +15,7 @@ from mcp_proton.imap.mailboxes import wire_name
 from mcp_proton.imap.marks import Mark
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection, Sequence
+    from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 
     from mcp_proton.domain.handles import Handle
     from mcp_proton.domain.mail import Mailbox
@@ -53,18 +53,19 @@ class Proving:
     async def prove(self, fates: Sequence[Fate], to: Mailbox | Home | None, age: float) -> list[Fate]:
         """The fates as they are known now."""
         open_ones = [fate for fate in fates if fate.ending is Ending.UNCERTAIN]
-        there = await self.still_there([fate.handle for fate in open_ones])
+        there, unsure = await self._still_there(open_ones)
         lost = [fate for fate in open_ones if fate.handle not in there]
         arrived = {} if to is None else await self.located([mark_of(fate) for fate in lost], await self._places(to))
-        return [self._told(fate, there, arrived, to) for fate in fates]
+        return [fate if fate.handle in unsure else self._told(fate, there, arrived, to) for fate in fates]
 
     def _told(
-        self, fate: Fate, there: Collection[Handle], arrived: dict[Mark, Handle], to: Mailbox | Home | None
+        self, fate: Fate, there: Mapping[Handle, Handle | None], arrived: dict[Mark, Handle], to: Mailbox | Home | None
     ) -> Fate:
         if fate.ending is not Ending.UNCERTAIN:
             return replace(fate, proof=Proof.SEEN) if fate.ending is Ending.DONE else fate
         if fate.handle in there:
-            return replace(fate, ending=Ending.FAILED, code="not_done", why=NOT_DONE, proof=None)
+            now = there[fate.handle]
+            return replace(fate, ending=Ending.FAILED, code="not_done", why=NOT_DONE, now=now, proof=None)
         mark = mark_of(fate)
         if to is None:
             return replace(fate, ending=Ending.DONE, code=None, why=None, proof=Proof.SEEN)
@@ -72,17 +73,31 @@ class Proving:
             return replace(fate, ending=Ending.DONE, code=None, why=None, now=arrived[mark], proof=Proof.SEEN)
         return fate
 
-    async def still_there(self, handles: Sequence[Handle]) -> set[Handle]:
-        """Those handles that still point at a message."""
-        groups, _ = await grouped(handles, self._resolve)
-        found: set[Handle] = set()
+    async def _still_there(self, fates: Sequence[Fate]) -> tuple[dict[Handle, Handle | None], set[Handle]]:
+        """Those that are in their mailbox as before, with their new handle where a rebuild made the old one void.
+
+        Besides, those of which nothing can be said after a rebuild: without a mark, or with one that several bear.
+        """
+        groups, _ = await grouped([fate.handle for fate in fates], self._resolve)
+        marks = {fate.handle: mark_of(fate) for fate in fates}
+        found: dict[Handle, Handle | None] = {}
+        unsure: set[Handle] = set()
         for group in groups:
             try:
                 async with self._pool().writing(wire_name(group.mailbox), uidvalidity=group.uidvalidity) as box:
-                    found |= {group.handle(uid) for uid in await self._marks.read(box, group.uids)}
-            except (Stale, NotFound):
+                    found |= dict.fromkeys(group.handle(uid) for uid in await self._marks.read(box, group.uids))
+            except Stale:
+                again = await self._bearing(group.mailbox, {mark for one in group.handles() if (mark := marks[one])})
+                for handle in group.handles():
+                    mark = marks[handle]
+                    alike = [] if mark is None else again.get(mark, [])
+                    if mark is None or len(alike) > 1:
+                        unsure.add(handle)
+                    elif alike:
+                        found[handle] = alike[0]
+            except NotFound:
                 continue
-        return found
+        return found, unsure
 
     async def located(self, marks: Sequence[Mark | None], places: Sequence[Mailbox]) -> dict[Mark, Handle]:
         """Where the messages of these marks are, the first place that shows one; two alike in a place tell nothing."""
@@ -92,15 +107,18 @@ class Proving:
             if not wanted:
                 break
             try:
-                async with self._pool().writing(wire_name(place)) as box:
-                    uids = await self._marks.find(box, wanted)
+                bearing = await self._bearing(place, wanted)
             except NotFound:
                 continue
-            found |= {
-                mark: keys.handle(place, box.uidvalidity, some[0]) for mark, some in uids.items() if len(some) == 1
-            }
+            found |= {mark: some[0] for mark, some in bearing.items() if len(some) == 1}
             wanted -= found.keys()
         return found
+
+    async def _bearing(self, place: Mailbox, marks: Collection[Mark]) -> dict[Mark, list[Handle]]:
+        """All that bear one of these marks in a mailbox."""
+        async with self._pool().writing(wire_name(place)) as box:
+            uids = await self._marks.find(box, marks)
+        return {mark: [keys.handle(place, box.uidvalidity, uid) for uid in some] for mark, some in uids.items()}
 
     async def _places(self, to: Mailbox | Home) -> list[Mailbox]:
         if not isinstance(to, Home):

@@ -32,7 +32,8 @@ class Running(Generic[T]):
 
 def outcome(ask: Ask[Any], reason: MailError) -> MailError:
     """What an ask ends with when its connection does: the reason, or Ambiguous where mail may have changed."""
-    if not ask.changes or isinstance(reason, Defect):
+    unsent = ask.body is not None and not ask.body_sent
+    if not ask.changes or unsent or isinstance(reason, Defect):
         return reason
     unsure = Ambiguous(f"the connection ended before the mail server answered `{ask.name}`")
     unsure.__cause__ = reason

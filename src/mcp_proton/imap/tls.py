@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ssl
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from mcp_proton.domain.errors import Untrusted
@@ -13,8 +14,12 @@ if TYPE_CHECKING:
     from mcp_proton.imap.endpoint import Pin
 
 
+@lru_cache(maxsize=16)
 def client_context(pin: Pin | None) -> ssl.SSLContext:
-    """TLS 1.2 at least. With a pin the chain isn't looked at: the certificate itself is (`check_pin`)."""
+    """TLS 1.2 at least. With a pin the chain isn't looked at: the certificate itself is (`check_pin`).
+
+    Made once for all connections: reading the machine's authorities costs more than connecting.
+    """
     if pin is None:
         context = ssl.create_default_context()
     else:

@@ -60,18 +60,23 @@ def read(octets: bytes, declared: str | None = "utf-8") -> Calendar:
     decoded = charset.decode(octets[:MOST_OCTETS], declared, complete=len(octets) <= MOST_OCTETS)
     notices = set(decoded.notices)
     text = visible(decoded.text).text
-    method = _METHOD.search(text)
     events: list[Event] = []
-    for number, component in enumerate(_components(text, notices)):
+    for number, lines in enumerate(components(text, notices)):
         if number >= MOST_EVENTS:
             notices.add(Notice.TRUNCATED)
             break
-        event = _event(component)
+        event = _event(lines)
         if event:
             events.append(event)
     if len(octets) > MOST_OCTETS:
         notices.add(Notice.TRUNCATED)
-    return Calendar(method[1].upper() if method else "", tuple(events), frozenset(notices))
+    return Calendar(method(text), tuple(events), frozenset(notices))
+
+
+def method(text: str) -> str:
+    """Return what a calendar is for (RFC 5546 §1.4) in capitals, or nothing where it does not say."""
+    found = _METHOD.search(text)
+    return found[1].upper() if found else ""
 
 
 def to_text(octets: bytes, declared: str | None = "utf-8") -> Decoded:
@@ -82,7 +87,7 @@ def to_text(octets: bytes, declared: str | None = "utf-8") -> Decoded:
     return Decoded("\n\n".join(blocks), calendar.notices)
 
 
-def _components(text: str, notices: set[str]) -> Iterable[str]:
+def components(text: str, notices: set[str]) -> Iterable[str]:
     """Yield each event's own lines: no time zones (whose rules could be expanded), no alarms, nothing nested."""
     lines = _FOLD.sub("", text).split("\n")
     if len(lines) > MOST_LINES:
@@ -110,36 +115,42 @@ def _components(text: str, notices: set[str]) -> Iterable[str]:
         yield "\r\n".join([*held, held[0].replace("BEGIN", "END"), ""])
 
 
-def _event(text: str) -> Event | None:
+def component(text: str) -> icalendar.cal.Component | None:
+    """Return one of `components` with its properties, or None where it cannot be read."""
     try:
-        component = icalendar.cal.Component.from_ical(text)
+        found = icalendar.cal.Component.from_ical(text)
     except (ValueError, LookupError, TypeError, AttributeError, OverflowError, ArithmeticError):
         return None
-    if isinstance(component, list):
-        return None
-    attendees = component.get("ATTENDEE", [])
-    attendees = attendees if isinstance(attendees, list) else [attendees]
-    return Event(
-        kind={"VEVENT": "event", "VTODO": "task"}.get(component.name or "", "entry"),
-        summary=_text(component.get("SUMMARY")),
-        start=_moment(component.get("DTSTART")),
-        end=_moment(component.get("DTEND", component.get("DUE"))) or _duration(component.get("DURATION")),
-        location=_text(component.get("LOCATION")),
-        organizer=_person(component.get("ORGANIZER")),
-        attendees=tuple(_person(one) for one in attendees[:MOST_ATTENDEES]),
-        recurrence=_rule(component.get("RRULE")),
-        status=_text(component.get("STATUS")),
-        uid=_text(component.get("UID")),
-        description=_long_text(component.get("DESCRIPTION")),
-    )
+    return None if isinstance(found, list) else found
 
 
-def _attribute(value: Any, name: str) -> Any:
+def attribute(value: Any, name: str) -> Any:
     """Return what a property holds; one that could not be parsed holds nothing but its text."""
     try:
         return getattr(value, name, None)
     except BrokenCalendarProperty:
         return None
+
+
+def _event(text: str) -> Event | None:
+    found = component(text)
+    if found is None:
+        return None
+    attendees = found.get("ATTENDEE", [])
+    attendees = attendees if isinstance(attendees, list) else [attendees]
+    return Event(
+        kind={"VEVENT": "event", "VTODO": "task"}.get(found.name or "", "entry"),
+        summary=_text(found.get("SUMMARY")),
+        start=_moment(found.get("DTSTART")),
+        end=_moment(found.get("DTEND", found.get("DUE"))) or _duration(found.get("DURATION")),
+        location=_text(found.get("LOCATION")),
+        organizer=_person(found.get("ORGANIZER")),
+        attendees=tuple(_person(one) for one in attendees[:MOST_ATTENDEES]),
+        recurrence=_rule(found.get("RRULE")),
+        status=_text(found.get("STATUS")),
+        uid=_text(found.get("UID")),
+        description=_long_text(found.get("DESCRIPTION")),
+    )
 
 
 def _first(value: Any) -> Any:
@@ -157,8 +168,8 @@ def _long_text(value: Any) -> str:
 def _moment(value: Any) -> str:
     """Write a date or time with the zone its sender named; one that cannot be read stands as it was written."""
     value = _first(value)
-    moment = _attribute(value, "dt")
-    zone = str((_attribute(value, "params") or {}).get("TZID", ""))
+    moment = attribute(value, "dt")
+    zone = str((attribute(value, "params") or {}).get("TZID", ""))
     if isinstance(moment, datetime):
         said = moment.strftime("%Y-%m-%d %H:%M")
         utc = moment.tzinfo is not None and not zone
@@ -169,7 +180,7 @@ def _moment(value: Any) -> str:
 
 
 def _duration(value: Any) -> str:
-    length = _attribute(_first(value), "dt")
+    length = attribute(_first(value), "dt")
     return f"after {length}" if length is not None else ""
 
 
@@ -179,7 +190,7 @@ def _person(value: Any) -> str:
         return ""
     email = line(str(value))
     email = email[7:] if email.lower().startswith("mailto:") else email
-    said = _attribute(value, "params") or {}
+    said = attribute(value, "params") or {}
     name = line(str(said.get("CN", "")))[:200]
     answer = line(str(said.get("PARTSTAT", ""))).lower()[:20]
     shown = f"{name} <{email[:320]}>" if name else email[:320]

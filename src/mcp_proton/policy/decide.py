@@ -30,6 +30,7 @@ from .reasons import (
     RuleSays,
     Unclassified,
     UnknownClient,
+    Unproved,
 )
 from .rules import Rule, Verdict
 
@@ -52,6 +53,8 @@ def decide(policy: Policy, caller: Caller, plan: Plan, usage: Usage, now: dateti
     if barred is not None:
         return Decision(Verdict.DENY, (barred,))
     reasons = tuple(judge(policy, caller, impact, now) for impact in _in_order(plan))
+    if not caller.is_owner:  # who asks at the owner's own surface is the one who would be asked
+        reasons += tuple(Unproved(doubt.account, doubt.verb) for doubt in sorted(plan.doubts))
     fences = tuple(fence for fence in policy.fences if fence.applies(caller, plan))
     limits = _limits(fences, plan)
     breaches = tuple(dict.fromkeys(_breaches(fences, caller, plan, limits, usage)))

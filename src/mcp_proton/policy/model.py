@@ -91,7 +91,7 @@ class Policy:
 class Decision:
     """The worst verdict, and everything that led to it.
 
-    `reasons` has one entry for each impact (or one for the caller as a whole); `breaches` the boundaries crossed, any
+    `reasons` has one entry for each impact and doubt (or one for the caller as a whole); `breaches` the boundaries crossed, any
     of which means DENY. `limits` must be handed to the journal, which counts and opens in one step.
     """
 

@@ -160,6 +160,22 @@ class Frozen:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Unproved:
+    """The effect table is not proved on the version of the server: whatever the rules allow, the owner is asked (N-8)."""
+
+    account: str
+    verb: str
+    verdict: ClassVar[Verdict] = Verdict.ASK
+    source: ClassVar[str] = "unproved"
+
+    def __str__(self) -> str:
+        return (
+            f"what `{self.verb}` does in `{self.account}` is not proved on this version of the server, so the owner is asked; "
+            "`mcp-proton doctor --prove` proves it"
+        )
+
+
 Reason = (
     RuleSays
     | Unclassified
@@ -172,6 +188,7 @@ Reason = (
     | ClientPaused
     | AccountPaused
     | Frozen
+    | Unproved
 )
 """Every reason has `verdict`, `source` and a sentence (`str`)."""
 

@@ -18,7 +18,7 @@ MESSAGES = "messages"
 
 def outline(operation: Operation, request: Request) -> str | None:
     """Return a request without its messages, for what can be proved or undone later; it names mailboxes and flags only."""
-    if operation.look is None and operation.undo is None:
+    if operation.look is None and operation.undo is None and operation.happened is None:
         return None
     return request.model_dump_json(by_alias=True, exclude={MESSAGES})
 

@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING
 import anyio
 
 from mcp_proton.domain.context import Act
-from mcp_proton.domain.effects import DESTRUCTIVE
-from mcp_proton.domain.errors import MailError, NotSynced
+from mcp_proton.domain.errors import MailError
 from mcp_proton.domain.handles import Handle
 from mcp_proton.domain.lease import Lease
 from mcp_proton.domain.outcome import Ending, Fate, Record, Tally
+
+from . import settled
 
 if TYPE_CHECKING:
     from .call import Call
@@ -53,14 +54,15 @@ class Batch:
         self._provable = provable
         self._begun = record.begun
         self._unwritten: Sequence[Fate] = ()
+        self._all: Sequence[Handle] = ()
 
     async def run(self, handles: Sequence[Handle], what: str) -> Tally:
         """Act on all of them; return how they ended."""
-        ordered = in_order(handles)
+        ordered = self._all = in_order(handles)
         tally = Tally(total=len(ordered))
         for ending, count in self._record.counts.items():
             tally.counts[Ending(ending)] = count
-        await self._in_sync(ordered[self._begun :])
+        await settled.check(self._call.world, self._record.effects, ordered[self._begun :])
         try:
             for chunk in _chunks(ordered[self._begun :]):
                 hindrance = await self._step(chunk, tally)
@@ -72,14 +74,6 @@ class Batch:
             await self._write()
         return tally
 
-    async def _in_sync(self, handles: Sequence[Handle]) -> None:
-        """Raise `NotSynced` before many messages, or any for good, are changed by a view that is not settled (N-9)."""
-        if len(handles) <= CHUNK and not self._record.effects & DESTRUCTIVE:
-            return
-        for account in sorted({handle.account for handle in handles}):
-            if (await self._call.backend(account).health()).syncing:
-                raise NotSynced("the server's own view of this account is not settled yet; nothing was changed")
-
     async def _step(self, chunk: Sequence[Handle], tally: Tally) -> MailError | None:
         """Do one chunk, or return what stands in the way of this and the rest. Raised where nothing was done yet."""
         if self._record.background and self._call.door.closing:
@@ -88,6 +82,7 @@ class Batch:
         hindrance: MailError | None = None
         try:
             await self._call.still_allowed()
+            await settled.check(self._call.world, self._record.effects, self._all, look=False)
             async with self._call.world.leases.hold(chunk[0].account) as lease:
                 with anyio.CancelScope(shield=True):  # cancelling takes effect between chunks, never inside of one
                     hindrance = await self._locked(chunk, tally, lease)

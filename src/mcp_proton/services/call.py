@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from mcp_proton.domain.caller import Caller
-from mcp_proton.domain.consequences import EffectTable
+from mcp_proton.domain.consequences import Consequence, Evidence
 from mcp_proton.domain.context import Act, Right, Snapshot
 from mcp_proton.domain.effects import Effect
-from mcp_proton.domain.errors import Defect, Invalid, NotFound, Stale
+from mcp_proton.domain.errors import Conflict, Defect, Invalid, NotFound, Stale
 from mcp_proton.domain.handles import Handle
 from mcp_proton.domain.mail import Mailbox, Role
 from mcp_proton.domain.operation import Result
 from mcp_proton.domain.outcome import Outcome, Record, Tally
-from mcp_proton.domain.plan import Impact, Plan, Scope
+from mcp_proton.domain.plan import Doubt, Impact, Plan, Scope
 from mcp_proton.domain.ports import Artifacts, Clock, Journal, MailBackend
 from mcp_proton.policy.decide import decide, judge, standing
 from mcp_proton.policy.model import Policy
@@ -45,6 +45,7 @@ class Call:
         self.record: Record | None = None
         self.tally: Tally | None = None
         self.found: Snapshot | None = None
+        self.foreseen: dict[tuple[str, str, Role, Role | None], Consequence] = {}
         self.door = door
         self._progress = progress
 
@@ -94,9 +95,20 @@ class Call:
             raise Defect("an operation reached for an account that its plan does not name")
         return self.world.accounts.backend(account)
 
-    def consequences(self, account: str) -> EffectTable:
-        """Return the account's effect table."""
-        return self.world.accounts.backend(account).consequences()
+    def foresee(self, account: str, verb: str, source: Role, target: Role | None = None) -> Consequence:
+        """Ask the account's effect table, and remember what it said."""
+        row = self.world.accounts.backend(account).consequences().of(verb, source, target)
+        self.foreseen[account, verb, source, target] = row
+        return row
+
+    @property
+    def doubts(self) -> frozenset[Doubt]:
+        """What was foreseen without proof."""
+        return frozenset(
+            Doubt(account, verb)
+            for (account, verb, _, _), row in self.foreseen.items()
+            if Evidence.UNVERIFIED in row.evidence
+        )
 
     async def mailboxes(self, account: str) -> Sequence[Mailbox]:
         """Return the account's mailboxes."""
@@ -156,7 +168,10 @@ class Call:
         return self.tally
 
     async def still_allowed(self) -> None:
-        """Raise `Refused` where the owner's rules say no by now: a revocation holds at once, in the middle too (P-38)."""
+        """Raise where the rules, or what is known of the server, say no by now: at once, in the middle too (P-38)."""
+        for (account, verb, source, target), row in self.foreseen.items():
+            if self.world.accounts.backend(account).consequences().of(verb, source, target).effects != row.effects:
+                raise Conflict("what this does on the server is known to be something else by now")
         policy = await self.world.policies.current()
         if policy is self.policy or self.planned is None:
             return

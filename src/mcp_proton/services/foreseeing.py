@@ -44,7 +44,7 @@ async def filing(messages: Sequence[str], verbs_of: VerbsOf, to: str | None, ctx
 
 async def mailbox(verb: str, box: Mailbox, ctx: Context) -> Consequence:
     """Foresee making, renaming or deleting a mailbox."""
-    return ctx.consequences(box.account).of(verb, box.role)
+    return ctx.foresee(box.account, verb, box.role)
 
 
 def _rows(
@@ -56,7 +56,7 @@ def _rows(
     for verb, target in itertools.product(verbs, targets):
         role = None if target is None else target.role
         try:
-            found.append((target, ctx.consequences(source.account).of(verb, source.role, role)))
+            found.append((target, ctx.foresee(source.account, verb, source.role, role)))
         except Unsupported as error:
             refusals.append(error)
     if not found:

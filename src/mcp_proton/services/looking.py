@@ -10,6 +10,7 @@ from mcp_proton.domain.ports import MailBackend
 
 Ask = Callable[[MailBackend, Sequence[Fate]], Awaitable[Sequence[Fate]]]
 Holds = Callable[[frozenset[str]], bool]
+NOT_DONE = "not_done"
 
 
 async def by_account(fates: Sequence[Fate], ctx: Context, ask: Ask) -> list[Fate]:
@@ -25,12 +26,13 @@ async def gone(fates: Sequence[Fate], age: float, ctx: Context) -> list[Fate]:
     return await by_account(fates, ctx, lambda backend, mine: backend.prove(mine, None, age))
 
 
-async def flags(fates: Sequence[Fate], ctx: Context, holds: Holds) -> list[Fate]:
-    """Look whether their flags are as they were to be."""
+async def flags(fates: Sequence[Fate], age: float, ctx: Context, holds: Holds) -> list[Fate]:
+    """Look whether their flags are as they were to be. What is not so yet stays open while the server's view is too young."""
 
     async def ask(backend: MailBackend, mine: Sequence[Fate]) -> Sequence[Fate]:
         found = {one.handle: one.flags for one in await backend.envelopes([fate.handle for fate in mine])}
-        return [_judged(fate, found.get(fate.handle), holds) for fate in mine]
+        told = [_judged(fate, found.get(fate.handle), holds) for fate in mine]
+        return [was if now.code == NOT_DONE and age < backend.lag else now for was, now in zip(mine, told, strict=True)]
 
     return await by_account(fates, ctx, ask)
 
@@ -40,4 +42,4 @@ def _judged(fate: Fate, found: frozenset[str] | None, holds: Holds) -> Fate:
         return Fate(fate.handle, Ending.FAILED, "stale_handle", "this handle no longer points at a message")
     if holds(found):
         return Fate.done(fate.handle)
-    return Fate(fate.handle, Ending.FAILED, "not_done", "it is as it was")
+    return Fate(fate.handle, Ending.FAILED, NOT_DONE, "it is as it was")

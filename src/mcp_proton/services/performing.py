@@ -85,6 +85,8 @@ class Performing:
             if error.status == "cancelled":
                 after = Status.CANCELLED
             await self._write_end(record, after, error.code)
+            if after is Status.DELIVERY_UNKNOWN and operation.happened is not None:
+                self._proving.later(record)
             return replace(told(error), operation_id=record.id)
         except BaseException as error:
             with anyio.CancelScope(shield=True):
@@ -130,7 +132,7 @@ class Performing:
             return
         now = await self._world.journal.read(record.id, owner())
         untouched = operation.chunked and now.begun == 0 and isinstance(error, asyncio.CancelledError)
-        await self._write_end(record, Status.CANCELLED if untouched else _interrupted(operation, error), "interrupted")
+        await self._write_end(record, Status.CANCELLED if untouched else _stopped(operation, error), "interrupted")
 
 
 _NOT_RECORDED = (
@@ -138,10 +140,13 @@ _NOT_RECORDED = (
 )
 
 
-def _interrupted(operation: Operation, error: BaseException) -> Status:
+def interrupted(operation: Operation) -> Status:
     """Say how an act ended that was stopped in the middle: nobody knows how far it came, so it is never called undone."""
-    if Effect.SEND in operation.effects:
-        return Status.DELIVERY_UNKNOWN
+    known_by_looking = Effect.SEND in operation.effects or operation.happened is not None
+    return Status.DELIVERY_UNKNOWN if known_by_looking else Status.PARTIALLY_SUCCEEDED
+
+
+def _stopped(operation: Operation, error: BaseException) -> Status:
     if operation.effects <= READING | {Effect.EXPORT} and isinstance(error, asyncio.CancelledError):
         return Status.CANCELLED
-    return Status.PARTIALLY_SUCCEEDED
+    return interrupted(operation)

@@ -57,6 +57,18 @@ async def folder(reference: str, account: str, ctx: Context) -> Mailbox:
     return box
 
 
+async def exists(path: str, role: Role, account: str, ctx: Context) -> bool:
+    """Look, now, whether there is a mailbox of that path and role."""
+    boxes = await ctx.backend(account).mailboxes(fresh=True)
+    return any(box.path == path and box.role is role for box in boxes)
+
+
+async def renamed(old: str, new: str, role: Role, account: str, ctx: Context) -> bool | None:
+    """Look whether one path took the other's place; None where both are there, or neither."""
+    was, now = await exists(old, role, account, ctx), await exists(new, role, account, ctx)
+    return now if was is not now else None
+
+
 async def below(box: Mailbox, ctx: Context) -> Sequence[Mailbox]:
     """Return the mailboxes inside of one."""
     if not box.delimiter:

@@ -16,7 +16,7 @@ from mcp_proton.domain.errors import Defect
 from mcp_proton.domain.handles import Handle
 from mcp_proton.domain.mail import Mailbox, Role
 from mcp_proton.domain.operation import Finer, Operation, Request
-from mcp_proton.domain.plan import Impact, Plan, Scope
+from mcp_proton.domain.plan import Impact, Plan, ReviewLine, Scope
 
 from . import places
 from .fields import Mark, marked
@@ -27,11 +27,17 @@ async def plan(operation: Operation, request: Request, ctx: Context) -> Plan:
     finer = await operation.plan(request, ctx) if operation.plan else Finer()
     effects = operation.effects if finer.effects is None else finer.effects
     planned = await scoped(request, effects, ctx)
-    planned = planned | Plan(impacts=finer.impacts, review=finer.review)
+    planned = planned | Plan(impacts=finer.impacts, review=(*finer.review, *_not_proved(ctx)), doubts=ctx.doubts)
     undeclared = planned.effects - operation.effects
     if undeclared:
         raise Defect(f"`{operation.name}` planned effects it does not declare: {', '.join(sorted(undeclared))}")
     return planned
+
+
+def _not_proved(ctx: Context) -> list[ReviewLine]:
+    """What the owner must know before answering: that it may come out otherwise."""
+    said = "this version of the server was never seen to do it as foreseen; `mcp-proton doctor --prove` tries it"
+    return [ReviewLine(f"not proved: {one.verb} in {one.account}", said, risk=True) for one in sorted(ctx.doubts)]
 
 
 async def scoped(request: Request, effects: frozenset[Effect], ctx: Context, *, preparing: bool = False) -> Plan:

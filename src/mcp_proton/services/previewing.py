@@ -40,7 +40,7 @@ def preview(operation: Operation, planned: Plan, decision: Decision, summary: st
         occurrences=len(planned.targets) or None,
         messages=call.found.messages if call.found else None,
         verdict=decision.verdict.word,
-        why=decision.why if decision.breaches else None,
+        why=decision.why if decision.breaches or planned.doubts else None,
         would=[f"{line.label}: {line.value}" for line in planned.review[:20]],
         undo="operations_undo takes it back" if operation.undo else "it cannot be taken back",
     )

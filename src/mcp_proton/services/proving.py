@@ -8,12 +8,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mcp_proton.domain.caller import owner
-from mcp_proton.domain.errors import MailError
+from mcp_proton.domain.errors import Conflict, MailError
 from mcp_proton.domain.operation import Operation, Request
 from mcp_proton.domain.outcome import Ending, Fate, Proof, Record, Status
 from mcp_proton.domain.ports import HOME
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 BACK = "brought_back"
 """The code of an orphan that was put where its kind belongs, whatever it was to be before."""
+_LOOKS = 3
+"""How often a process looks at one operation by itself."""
 
 
 class Proving:
@@ -47,10 +49,12 @@ class Proving:
         task.add_done_callback(self._waiting.discard)
 
     async def all(self) -> None:
-        """Look at everything whose end is open, in every account."""
+        """Look at everything whose end is open, in every account; and once more later at what is still open."""
         for account in self._world.accounts.names:
             for record in await self._world.journal.unproved(account):
                 await self.one(record)
+                if await self._world.journal.open_ends(record.id):
+                    self.later(record)
 
     async def one(self, record: Record) -> None:
         """Look at the open ends of one operation. Trouble with the server leaves them as they are."""
@@ -100,8 +104,12 @@ class Proving:
         await asyncio.gather(*self._waiting, return_exceptions=True)
 
     async def _in_time(self, record: Record) -> None:
-        await asyncio.sleep(self._world.settings.prove_after)
-        await self.one(await self._world.journal.read(record.id, owner()))
+        """Look, and look again at what takes a second event to show."""
+        for _ in range(_LOOKS):
+            await asyncio.sleep(self._world.settings.prove_after)
+            await self._door.settled(await self._world.journal.read(record.id, owner()))
+            if not await self._world.journal.open_ends(record.id):
+                return
 
     async def _brought_back(self, fate: Fate, record: Record) -> Fate:
         """Put an orphan where its kind belongs: written down before, since it is a change like any other."""
@@ -126,10 +134,10 @@ class Proving:
         if now.status is not Status.PARTIALLY_SUCCEEDED or now.counts.get(Ending.UNCERTAIN):
             return
         done = now.counts.get(Ending.DONE, 0) + now.counts.get(Ending.SKIPPED, 0)
-        if done == now.total:
-            await self._world.journal.advance(record.id, Status.PARTIALLY_SUCCEEDED, Status.SUCCEEDED)
-        elif done == 0:
-            await self._world.journal.advance(record.id, Status.PARTIALLY_SUCCEEDED, Status.FAILED)
+        after = Status.SUCCEEDED if done == now.total else Status.FAILED if done == 0 else None
+        if after is not None:
+            with suppress(Conflict):  # somebody else looked at the same time, and saw the same
+                await self._world.journal.advance(record.id, Status.PARTIALLY_SUCCEEDED, after)
 
 
 def _is_orphan(fate: Fate) -> bool:

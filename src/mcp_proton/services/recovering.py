@@ -6,7 +6,6 @@ import logging
 from typing import TYPE_CHECKING
 
 from mcp_proton.domain.caller import owner
-from mcp_proton.domain.effects import Effect
 from mcp_proton.domain.errors import MailError
 from mcp_proton.domain.operation import Operation, Request
 from mcp_proton.domain.outcome import Ending, Fate, Record, Status
@@ -14,8 +13,10 @@ from mcp_proton.domain.outcome import Ending, Fate, Record, Status
 from .asked import caller_of, targets
 from .batches import in_order
 from .call import Call
+from .performing import interrupted
 from .planning import plan
 from .registry import primitive
+from .settling import Settling
 from .world import World
 
 if TYPE_CHECKING:
@@ -35,16 +36,19 @@ class Recovery:
         self._door = door
         self._performing = performing
         self._proving = proving
+        self._settling = Settling(world, door)
 
     async def all(self) -> None:
         """Settle everything that is nobody's any more; go on with what was in the background."""
         for record in await self._world.journal.adopt():
             await self._one(record)
+        await self._settling.all()
 
     async def settled(self, record: Record) -> Record:
         """Look at one record, and return it as it is then."""
         if record.status is not Status.EXECUTING:
             await self._proving.one(record)
+            await self._settling.one(record)
         elif record.id not in self._performing.running:
             for adopted in await self._world.journal.adopt(record.id):
                 await self._one(adopted)
@@ -53,8 +57,8 @@ class Recovery:
     async def _one(self, record: Record) -> None:
         operation = primitive(self._world.catalog.by_name[record.operation])
         if not operation.chunked:
-            unknown = Status.DELIVERY_UNKNOWN if Effect.SEND in operation.effects else Status.PARTIALLY_SUCCEEDED
-            await self._world.journal.advance(record.id, Status.EXECUTING, unknown, code=CODE)
+            unknown = interrupted(operation)
+            await self._settling.one(await self._world.journal.advance(record.id, record.status, unknown, code=CODE))
             return
         body = await self._world.journal.body(record.id)
         request = operation.request.model_validate_json(body)

@@ -49,6 +49,7 @@ class Reach(Result):
 
     complete: bool
     order: str = ""
+    code: str | None = None
     why: str | None = None
     mailboxes: list[CoveredMailbox] = []
     by_server: list[str] = []
@@ -87,6 +88,7 @@ def reach(coverage: Coverage, *, brief: bool = False) -> Reach:
     return Reach(
         complete=coverage.complete,
         order=coverage.order,
+        code=coverage.code,
         why=coverage.why,
         mailboxes=[_covered(one) for one in coverage.mailboxes] if details else [],
         by_server=list(coverage.by_server) if details else [],

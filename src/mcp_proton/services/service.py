@@ -15,7 +15,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from mcp_proton.domain.caller import Audience, Caller, owner
-from mcp_proton.domain.effects import READING
+from mcp_proton.domain.effects import CHANGING, READING
 from mcp_proton.domain.errors import Conflict, Defect, MailError, NotFound
 from mcp_proton.domain.operation import Operation, Request, Result, Shorthand
 from mcp_proton.domain.outcome import Outcome, Record, Status
@@ -25,7 +25,7 @@ from mcp_proton.policy.decide import decide, limits
 from mcp_proton.policy.model import Decision
 from mcp_proton.policy.rules import Verdict
 
-from . import previewing, showing, undoing
+from . import previewing, settled, showing, undoing
 from .approving import Approving
 from .asked import outline
 from .call import Call, Progress
@@ -75,6 +75,8 @@ class MailService:
         try:
             await self._recovery.all()
             await self._proving.all()
+            if self.world.clear is not None:
+                await self.world.clear()
         except MailError as error:
             _log.warning("what was left in the middle could not be settled yet: %s", error.message)
 
@@ -122,12 +124,15 @@ class MailService:
             return Outcome(status="ok", result=result)
         try:
             decision = await self.judge(call, planned)
+            if planned.effects & CHANGING:
+                await settled.check_plan(self.world, planned)
         except MailError:
             self.world.journal.glance(opening, Status.DENIED)
             raise
         opening = replace(opening, limits=decision.limits)
         if decision.verdict is Verdict.ASK:
-            return await self._ask(opening, call.policy.approval_lifetime)
+            pending = await self._ask(opening, call.policy.approval_lifetime)
+            return replace(pending, why=decision.why) if planned.doubts else pending
         if planned.effects <= READING:
             return await self._read(operation, request, call, opening)
         record = await self.world.journal.open(opening)
@@ -155,6 +160,7 @@ class MailService:
                 next="ask for it again; the owner has to look anew",
             )
         await self.judge(call, planned, but=record.id)  # INVARIANT: a DENY since the approval wins
+        await settled.check_plan(self.world, planned)  # before the claim: the approval holds until it can be done
         record = await self.world.journal.advance(record.id, Status.APPROVED, Status.EXECUTING)  # the claim: one wins
         call.reachable, call.planned = planned.accounts, planned
         return await self._performing.start(operation, request, call, record)
@@ -163,7 +169,8 @@ class MailService:
         """Take back what an operation of this caller's did: every request that takes is judged and journalled."""
         record = await self.world.journal.read(operation_id, caller)
         record = await self._recovery.settled(record)
-        back = await undoing.requests(record, self.world)
+        looking = Call(self.world, caller, await self.world.policies.current(), self)
+        back = await undoing.requests(record, self.world, looking)
         return undoing.merged([await self.submit(caller, request) for request in back])
 
     async def settled(self, record: Record) -> Record:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from mcp_proton.domain.context import Context
 from mcp_proton.domain.errors import Conflict, Unsupported
 from mcp_proton.domain.operation import Request, Result
 from mcp_proton.domain.outcome import Ending, Outcome, Record, Status
@@ -27,14 +28,17 @@ class TakenBack(Result):
     steps: list[Step] = []
 
 
-async def requests(record: Record, world: World) -> Sequence[Request]:
+async def requests(record: Record, world: World, ctx: Context) -> Sequence[Request]:
     """Return what takes it back. `Conflict` where nothing was done, `Unsupported` where nothing can take it back."""
     if record.status not in (Status.SUCCEEDED, Status.PARTIALLY_SUCCEEDED):
         raise Conflict("nothing of this operation was done", code="nothing_done", next="there is nothing to take back")
     operation = primitive(world.catalog.by_name[record.operation])
     done = [fate for fate in await world.journal.fates(record.id) if fate.ending is Ending.DONE]
     if operation.undo is not None and record.outline is not None:
-        back = operation.undo(rebuilt(operation, record.outline, [fate.handle for fate in done]), done)
+        request = rebuilt(operation, record.outline, [fate.handle for fate in done])
+        if operation.found is not None:
+            done = list(await operation.found(request, done, 0.0, ctx))
+        back = operation.undo(request, done)
         if back:
             return back
     raise Unsupported("this cannot be taken back", code="irreversible", next="nothing was done")

@@ -50,3 +50,5 @@ class World:
     channels: Channels | None = None
     alarm: Alarm | None = None
     """Called once when a message was lost: shuts what lost it, for every process."""
+    clear: Callable[[], Awaitable[None]] | None = None
+    """Takes away what an interrupted trial of ours left in an account."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from datetime import datetime
 from typing import TypeVar
 
 from mcp_proton.domain.consequences import EffectTable
@@ -10,6 +11,7 @@ from mcp_proton.domain.errors import Unavailable
 from mcp_proton.domain.handles import Handle
 from mcp_proton.domain.mail import Envelope, Identity, Mailbox, Role, Structure
 from mcp_proton.domain.outcome import Fate
+from mcp_proton.domain.outgoing import Capacity, Octets, Repetition, Submission, Submits, Trace
 from mcp_proton.domain.ports import FlagChange, Found, Health, Home, MailBackend, Page, Standing
 from mcp_proton.domain.query import Query
 
@@ -22,6 +24,11 @@ class RetryReads:
     def __init__(self, inner: MailBackend) -> None:
         self._inner = inner
 
+    @property
+    def lag(self) -> float:
+        """As the backend says."""
+        return self._inner.lag
+
     def features(self) -> Mapping[str, Standing]:
         """As the backend says."""
         return self._inner.features()
@@ -33,6 +40,10 @@ class RetryReads:
     async def health(self) -> Health:
         """Not retried: trouble is the answer."""
         return await self._inner.health()
+
+    async def unsettled(self, *, look: bool = True) -> str | None:
+        """Tried twice."""
+        return await _twice(lambda: self._inner.unsettled(look=look))
 
     async def mailboxes(self, *, counts: bool = False, fresh: bool = False) -> Sequence[Mailbox]:
         """Tried twice."""
@@ -119,6 +130,12 @@ class RetryReads:
         """Never repeated."""
         await self._inner.remove(box)
 
+    async def append(
+        self, to: Mailbox, mail: Octets, *, flags: frozenset[str] = frozenset(), received: datetime | None = None
+    ) -> Handle:
+        """Never repeated."""
+        return await self._inner.append(to, mail, flags=flags, received=received)
+
     async def subscribe(self, box: Mailbox, *, on: bool) -> None:
         """Never repeated."""
         await self._inner.subscribe(box, on=on)
@@ -127,9 +144,47 @@ class RetryReads:
         """Tried twice."""
         return await _twice(self._inner.identities)
 
+    @property
+    def submits(self) -> Submits | None:
+        """What the backend has, looks tried twice."""
+        inner = self._inner.submits
+        return None if inner is None else RetryLooks(inner)
+
     async def aclose(self) -> None:
         """Close the backend."""
         await self._inner.aclose()
+
+
+class RetryLooks:
+    """The power to send, whose looks are tried once more after a connection was lost. Sending never is."""
+
+    def __init__(self, inner: Submits) -> None:
+        self._inner = inner
+
+    async def capacity(self) -> Capacity:
+        """Tried twice."""
+        return await _twice(self._inner.capacity)
+
+    async def anchor(self, handle: Handle) -> str | None:
+        """Tried twice."""
+        return await _twice(lambda: self._inner.anchor(handle))
+
+    async def repetition(self, recipients: Sequence[str], mail: Octets) -> Repetition | None:
+        """Tried twice."""
+        return await _twice(lambda: self._inner.repetition(recipients, mail))
+
+    async def submit(self, sender: str, recipients: Sequence[str], mail: Octets) -> Submission:
+        """Never repeated."""
+        return await self._inner.submit(sender, recipients, mail)
+
+    async def trace(self, message_id: str, since: datetime) -> Trace:
+        """Tried twice."""
+        return await _twice(lambda: self._inner.trace(message_id, since))
+
+    @property
+    def files_sent(self) -> bool:
+        """As the backend says."""
+        return self._inner.files_sent
 
 
 async def _twice(ask: Callable[[], Awaitable[T]]) -> T:

@@ -47,7 +47,7 @@ class Api:
 
     def __init__(self, faults: FaultScript, settings: Settings, wait: Callable[[float], Awaitable[None]]) -> None:
         self._faults = faults
-        self._settings = settings
+        self.settings = settings
         self._wait = wait
         self.calls: list[str] = []
 
@@ -58,7 +58,7 @@ class Api:
             try:
                 return await self._once(method, path, do)
             except _BrokenError:
-                if attempt == _TRIES - 1 or not self._settings.repeats_broken_calls:
+                if attempt == _TRIES - 1 or not self.settings.repeats_broken_calls:
                     raise _no_answer(method, path) from None
             except RefusedError as refused:
                 if refused.status == 401 and not refreshed:

@@ -42,8 +42,6 @@ class Bridge(ABC):
     `sent` is what left its accounts by SMTP, the first first.
     """
 
-    greeting_text = "Proton Mail Bridge 03.21.01"
-
     def __init__(
         self,
         users: Iterable[GivenUser],
@@ -121,6 +119,11 @@ class Bridge(ABC):
     def _sending_service(self) -> SendingService:
         return SendingService(self.clock, self.wait_for)
 
+    @property
+    def greeting_text(self) -> str:
+        """What the greeting says it is."""
+        return f"Proton Mail Bridge {self.settings.version}" if self.settings.version else "ready"
+
     # -- what happens to it
 
     def sign_out(self, user: BridgeUser) -> None:
@@ -143,6 +146,19 @@ class Bridge(ABC):
         for one in self.users if user is None else [user]:
             one.begin_sync()
             one.finish_sync()
+
+    def wipe(self, user: BridgeUser | None = None) -> None:
+        """Bridge's local data is lost: sessions end, and everything has to come again, by `sync_some`."""
+        for one in self.users if user is None else [user]:
+            self.close_sessions(one)
+            one.begin_sync()
+
+    def lose(self, count: int) -> None:
+        """So many messages are missing from what Bridge shows, though the account has them; no event tells of it."""
+        for user in self.users:
+            for tree in user.trees.values():
+                for message in list(tree.view.messages.values())[:count]:
+                    tree.view.forget(message)
 
     def rebuild_uidvalidity(self) -> None:
         """Give every mailbox a new UIDVALIDITY and new UIDs under the sessions' feet."""

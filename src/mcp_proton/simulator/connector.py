@@ -9,6 +9,7 @@ from mcp_proton.simulator.account import NoSuchLabelError
 from mcp_proton.simulator.api import PAGE, ApiError, RefusedError
 from mcp_proton.simulator.given import GivenLabel
 from mcp_proton.simulator.labels import Kind
+from mcp_proton.simulator.message import AT_HOME
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -59,6 +60,8 @@ class Connector:
     async def set_star(self, message_ids: Sequence[str], *, on: bool) -> None:
         """Star or unstar."""
         await (self.label if on else self.unlabel)(message_ids, ids.STARRED)
+        if on and self._api.settings.star_marks_read:
+            self._account.set_read(message_ids, read=True)
 
     def in_any_order(self, message_ids: Sequence[str]) -> list[str]:
         """The order in which Bridge names messages when it changes flags: that of its own random ids; here the account's."""
@@ -80,6 +83,8 @@ class Connector:
         if to.kind in {Kind.ALL, Kind.SCHEDULED}:
             raise RefusedByBridgeError(NOT_ALLOWED)
         await self.label(message_ids, to.id)
+        if to.kind is Kind.LABEL and self._api.settings.label_takes_place:
+            self._take_out(message_ids)
 
     async def move(self, message_ids: Sequence[str], source: Mailbox, to: Mailbox) -> bool:
         """MOVE: label, then perhaps unlabel; True if the message leaves the source in the local view."""
@@ -95,6 +100,8 @@ class Connector:
                 await self.unlabel(message_ids, source.id)
             except ApiError as error:
                 raise ApiError(f"unlabeling messages: {error}") from None
+        if self._api.settings.move_loses_place:
+            self._take_out(message_ids)
         # A node isn't a system mailbox to Bridge, but a label is given up for anything.
         return leaves
 
@@ -106,12 +113,20 @@ class Connector:
         if mailbox.kind in {Kind.ALL, Kind.SCHEDULED}:
             raise RefusedByBridgeError(NOT_ALLOWED)
         await self.unlabel(message_ids, mailbox.id)
-        if mailbox.id not in _DESTROYING:
+        if mailbox.kind is Kind.LABEL and self._api.settings.unlabel_takes_place:
+            self._take_out(message_ids)
+        if mailbox.id not in _DESTROYING or self._api.settings.expunge_hides:
             return
         doomed: list[str] = []
         for page in pages(message_ids):
             doomed += await self._api.call("POST", _MESSAGES, lambda page=page: self._unheld(page))  # type: ignore[misc] # a bound default
         await self._destroy(doomed)
+
+    def _take_out(self, message_ids: Sequence[str]) -> None:
+        """Take them out of whatever place they are in."""
+        for message in [self._account.messages[one] for one in message_ids if one in self._account.messages]:
+            if message.place is not None:
+                self._account.unlabel([message.id], ids.INBOX if message.place == AT_HOME else message.place)
 
     async def _destroy(self, doomed: list[str]) -> None:
         """Delete for good. Of several pages the others go on when one fails, and the connection ends (facts 12.1)."""

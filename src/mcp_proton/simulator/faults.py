@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 Mode = Literal["", "after", "drop", "after-drop", "delay"]
-Action = Literal["drop", "delay", "refuse", "cut", "bye", "rebuild"]
+Action = Literal["drop", "delay", "refuse", "cut", "bye", "rebuild", "wipe"]
 
 
 @dataclass
@@ -86,7 +86,7 @@ class FaultScript:
 
         `drop` closes the connection without a word, `delay` waits `seconds` of the simulator's clock, `refuse` answers NO
         (in SMTP 554) with `text` (before), `cut` sends half of the answer and closes (after), `bye` sends an untagged BYE (in
-        SMTP 421) and closes, `rebuild` gives every mailbox a new UIDVALIDITY and new UIDs.
+        SMTP 421) and closes, `rebuild` gives every mailbox a new UIDVALIDITY and new UIDs, `wipe` takes all local data away.
         """
         self.steps.append(StepFault(step.lower(), action, n, seconds, text))
 

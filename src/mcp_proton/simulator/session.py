@@ -267,6 +267,8 @@ class Session:
             raise Refusal(fault.text)
         elif fault.action == "rebuild":
             self.simulator.rebuild_uidvalidity()
+        elif fault.action == "wipe":
+            self.simulator.wipe()
         elif fault.action == "bye":
             await self.bye(fault.text)
         elif fault.action == "cut":

@@ -21,6 +21,9 @@ class Settings:
     idle_from_next_start: bool = True
     authenticate_at_starts: int = -1
 
+    version: str | None = "03.21.01"
+    """As the greeting and ID say it; None: neither says what it is."""
+
     suppresses_repeats: bool = True
     """A mail equal to one of the last half hour is answered 250 and not sent."""
     refused_sender_poisons: bool = True
@@ -41,3 +44,15 @@ class Settings:
     """Of several recipients one whose key is refused closes all SMTP connections after its 554."""
     appended_sent_mail_is_copied: bool = True
     """An APPEND equal to mail that was sent lately is a COPY of that mail."""
+
+    # What no Bridge that was recorded does, and another version might.
+    label_takes_place: bool = False
+    """A label added takes a message out of its place."""
+    unlabel_takes_place: bool = False
+    """A label taken off takes a message out of its place as well."""
+    move_loses_place: bool = False
+    """A MOVE only takes a message out of its place."""
+    expunge_hides: bool = False
+    """What is expunged in Trash or Drafts is in no place any more, and not deleted."""
+    star_marks_read: bool = False
+    """A star also marks as read."""

@@ -41,9 +41,9 @@ async def _check(session: Session, _command: Command) -> str:
 
 
 async def _id(session: Session, _command: Command) -> str:
-    await session.send_line(
-        b'* ID ("name" "Proton Mail Bridge" "version" "03.21.01" "os" "linux" "vendor" "TODO" "support-url" "TODO")'
-    )
+    version = session.simulator.settings.version
+    told = f'("name" "Proton Mail Bridge" "version" "{version}" "os" "linux" "vendor" "TODO" "support-url" "TODO")'
+    await session.send_line(f"* ID {told if version else 'NIL'}".encode())
     return "OK ID"
 
 

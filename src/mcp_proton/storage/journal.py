@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import delete, insert, or_, select, update
 
 from mcp_proton.domain.errors import Conflict, NotFound
-from mcp_proton.domain.outcome import SETTLED, Ending, Status, check_move
+from mcp_proton.domain.outcome import OVER, SETTLED, Ending, Status, check_move
 
 from .glances import Glances
 from .instants import ticks
@@ -115,7 +115,7 @@ class SqlJournal:
         values: dict[str, object] = {"status": after.value}
         if code is not None:
             values["code"] = code
-        if after in SETTLED or after is Status.PARTIALLY_SUCCEEDED:
+        if after in OVER:
             values |= {"ended": now, "runner": None}
         move = update(records).where(records.c.id == operation_id, records.c.status == before.value)
         if after is Status.EXECUTING:

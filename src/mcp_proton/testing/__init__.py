@@ -7,6 +7,7 @@ from mcp_proton.testing.account import MemoryAccount
 from mcp_proton.testing.artifacts import MemoryArtifacts
 from mcp_proton.testing.clock import EPOCH, FixedClock
 from mcp_proton.testing.journal import MemoryJournal
+from mcp_proton.testing.outgoing import MemoryOctets, MemoryOutgoing, OutgoingFault, SentMail
 from mcp_proton.testing.owner import FixedPolicy, MemoryAccounts, MemoryVault
 
 __all__ = [
@@ -17,5 +18,9 @@ __all__ = [
     "MemoryAccounts",
     "MemoryArtifacts",
     "MemoryJournal",
+    "MemoryOctets",
+    "MemoryOutgoing",
     "MemoryVault",
+    "OutgoingFault",
+    "SentMail",
 ]

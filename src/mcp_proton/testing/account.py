@@ -12,6 +12,7 @@ from mcp_proton.domain.errors import Conflict, Invalid, NotFound, Stale, Unsuppo
 from mcp_proton.domain.handles import Handle
 from mcp_proton.domain.mail import VIEWS, Envelope, Identity, Mailbox, Role, Structure
 from mcp_proton.domain.outcome import Ending, Fate, Proof
+from mcp_proton.domain.outgoing import Octets
 from mcp_proton.domain.ports import (
     Coverage,
     Covered,
@@ -37,20 +38,28 @@ from mcp_proton.testing.boxes import (
     check_place,
     consequence,
     envelope_of,
+    generations,
     handle_of,
+    home_of,
     identity_of,
     no_source,
+    position,
 )
 from mcp_proton.testing.clock import EPOCH
+from mcp_proton.testing.outgoing import MemoryOutgoing
 
 
 class MemoryAccount:
     """A whole mail account in memory. `calls` names every method that was used, so that a test can spy on it."""
 
+    lag = 0.0
+
     def __init__(self, name: str = "memory") -> None:
         self.name = name
         self.calls: list[str] = []
+        self.unrest: str | None = None
         self.boxes: dict[str, Box] = {}
+        self.outgoing = MemoryOutgoing(self)
         for path, role in (
             ("INBOX", Role.INBOX),
             ("Sent", Role.SENT),
@@ -71,20 +80,24 @@ class MemoryAccount:
         """Put a message into a mailbox and return its handle."""
         return self._put(self.boxes[path], Mail(raw, received, flags))
 
+    def find(self, handle: Handle) -> Stored:
+        """Return what a handle points at. `Stale` when it is gone."""
+        return self._find(handle)[1]
+
     def rebuild(self, path: str) -> None:
         """Give a mailbox a new generation, as a UIDVALIDITY change does: all handles into it go stale."""
         self.boxes[path].generation += 1
 
     def features(self) -> Mapping[str, Standing]:
         """All there is."""
-        return dict.fromkeys(("search", "flags", "move", "copy", "labels", "exact_removal"), Standing.AVAILABLE)
+        return dict.fromkeys(("search", "flags", "move", "copy", "labels", "exact_removal", "send"), Standing.AVAILABLE)
 
     def consequences(self) -> EffectTable:
         """Filing organises, whatever the roles; deleting deletes."""
         removing = [(Role.FOLDER, Effect.DELETE_FOLDER), (Role.LABEL, Effect.DELETE_LABEL)]
         rows = [consequence(*row) for row in CONSEQUENCES]
         rows += [
-            Consequence("remove", role, None, frozenset({effect}), "deleted", Evidence.STANDARD)
+            Consequence("remove", role, None, frozenset({effect}), "deleted", (Evidence.STANDARD,))
             for role, effect in removing
         ]
         return EffectTable(rows)
@@ -92,7 +105,12 @@ class MemoryAccount:
     async def health(self) -> Health:
         """Always well."""
         self.calls.append("health")
-        return Health(connected=True, server="memory", syncing=False)
+        return Health(connected=True, server="memory", syncing=self.unrest is not None, why=self.unrest)
+
+    async def unsettled(self, *, look: bool = True) -> str | None:
+        """As a test says."""
+        self.calls.append("unsettled")
+        return self.unrest
 
     async def mailboxes(self, *, counts: bool = False, fresh: bool = False) -> Sequence[Mailbox]:
         """Return all mailboxes; counts cost nothing here."""
@@ -117,7 +135,7 @@ class MemoryAccount:
                 if matches(query, searching.candidate(stored.mail.raw, envelope)):
                     hits.append((stored.mail.received, envelope.handle, envelope))
         hits.sort(key=lambda hit: (hit[0], str(hit[1])), reverse=page.order is Order.NEWEST)
-        start = _position(hits, page, scope, self.boxes)
+        start = position(hits, page, scope, self.boxes)
         rows = [envelope for _, _, envelope in hits[start : start + page.limit]]
         more = start + page.limit < len(hits)
         covered = tuple(
@@ -126,7 +144,7 @@ class MemoryAccount:
         coverage = Coverage(
             complete=True, order=f"{page.order} first, by date received", mailboxes=covered, by_us=("all",)
         )
-        after = f"{_generations(scope, self.boxes)}~{rows[-1].handle}" if more else None
+        after = f"{generations(scope, self.boxes)}~{rows[-1].handle}" if more else None
         return Found(rows, coverage, after)
 
     async def envelopes(self, handles: Sequence[Handle]) -> Sequence[Envelope]:
@@ -306,6 +324,16 @@ class MemoryAccount:
             raise Conflict("this folder is not empty", code="not_empty")
         del self.boxes[box.path]
 
+    async def append(
+        self, to: Mailbox, mail: Octets, *, flags: frozenset[str] = frozenset(), received: datetime | None = None
+    ) -> Handle:
+        """Put a message into a box, as `outgoing` is switched."""
+        self.calls.append("append")
+        check_place(to)
+        self._box(to.path)
+        async with self.outgoing.appending(mail) as raw:
+            return self.add(to.path, raw, flags=flags, received=received or EPOCH)
+
     async def subscribe(self, box: Mailbox, *, on: bool) -> None:
         """Remembered."""
         self.calls.append("subscribe")
@@ -313,8 +341,14 @@ class MemoryAccount:
         kept.mailbox = replace(kept.mailbox, subscribed=on)
 
     async def identities(self) -> Sequence[Identity]:
-        """One made-up address."""
-        return [Identity(f"{self.name}@example.org", self.name.title())]
+        """Those of `outgoing`: one made-up address, unless a test says otherwise."""
+        self.calls.append("identities")
+        return list(self.outgoing.identities)
+
+    @property
+    def submits(self) -> MemoryOutgoing | None:
+        """`outgoing`, unless a test took the power to send away."""
+        return self.outgoing if self.outgoing.present else None
 
     async def aclose(self) -> None:
         """Nothing to close."""
@@ -326,10 +360,11 @@ class MemoryAccount:
         return self.boxes[path]
 
     def _proved(self, fate: Fate, to: Mailbox | Home | None) -> Fate:
+        here: Stored | None
         try:
             here = self._find(fate.handle)[1]
         except Stale:
-            here = None
+            here = self._rebuilt(fate) if to is None else None
         if here is not None:
             gone = Fate(fate.handle, Ending.FAILED, "not_done", "it is still where it was", identity=fate.identity)
             return fate if fate.ending is Ending.DONE else gone
@@ -341,6 +376,11 @@ class MemoryAccount:
                     now = handle_of(box, stored)
                     return replace(fate, ending=Ending.DONE, code=None, why=None, now=now, proof=Proof.SEEN)
         return replace(fate, proof=Proof.LOST)
+
+    def _rebuilt(self, fate: Fate) -> Stored | None:
+        """The message of a stale handle, in the same mailbox under another number."""
+        boxes = [box for box in self.boxes.values() if box.mailbox.tag == fate.handle.tag]
+        return next((one for box in boxes for one in box.mail.values() if identity_of(one) == fate.identity), None)
 
     def _put(self, box: Box, mail: Mail) -> Handle:
         stored = Stored(box.next_uid, mail)
@@ -358,12 +398,7 @@ class MemoryAccount:
         return [fates[handle] for handle in handles]
 
     def _target(self, to: Mailbox | Home, stored: Stored) -> Box:
-        if not isinstance(to, Home):
-            return self._box(to.path)
-        head = mime_outline.section(stored.mail.raw, "HEADER") or b""
-        if "draft" in stored.mail.flags:
-            return self._box("Drafts")
-        return self._box("Sent" if f"<{self.name}@example.org>".encode() in head.split(b"\nTo:")[0] else "INBOX")
+        return self._box(home_of(self.name, stored) if isinstance(to, Home) else to.path)
 
     def _find(self, handle: Handle) -> tuple[Box, Stored]:
         if handle.account != self.name:
@@ -378,23 +413,3 @@ class MemoryAccount:
                     raise Stale("this handle no longer points at a message")
                 return box, stored
         raise Stale("the mailbox this handle names is gone")
-
-
-def _generations(scope: Sequence[Mailbox], boxes: Mapping[str, Box]) -> str:
-    return ".".join(str(boxes[one.path].generation) for one in scope)
-
-
-def _position(
-    hits: Sequence[tuple[datetime, Handle, Envelope]], page: Page, scope: Sequence[Mailbox], boxes: Mapping[str, Box]
-) -> int:
-    if page.continuation is None:
-        return 0
-    generations, _, last = page.continuation.partition("~")
-    if generations != _generations(scope, boxes):
-        raise Stale(
-            "the mailbox was rebuilt since this list began", code="stale_cursor", next="list again from the start"
-        )
-    for place, (_, handle, _) in enumerate(hits):
-        if str(handle) == last:
-            return place + 1
-    raise Stale("the last message of the page before is gone", code="stale_cursor", next="list again from the start")

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from mcp_proton.domain.consequences import Consequence, Evidence
 from mcp_proton.domain.effects import Effect
-from mcp_proton.domain.errors import Invalid, Unsupported
+from mcp_proton.domain.errors import Invalid, Stale, Unsupported
 from mcp_proton.domain.handles import Handle
 from mcp_proton.domain.mail import VIEWS, Envelope, Mailbox, Role
 from mcp_proton.domain.outcome import Fate, Proof
-from mcp_proton.domain.ports import Home
+from mcp_proton.domain.ports import Home, Page
 from mcp_proton.mime import headers as mime_headers
 from mcp_proton.mime import outline as mime_outline
 
@@ -69,6 +70,7 @@ CONSEQUENCES = (
     ("destroy", Effect.DESTROY, "deleted for good"),
     ("mark_deleted", Effect.DESTROY, "marked, so that any mail program may delete it for good"),
     ("unmark_deleted", Effect.ORGANIZE, "the mark is taken off"),
+    ("append", Effect.ORGANIZE, "put there"),
     ("create", Effect.ORGANIZE, "made"),
     ("rename", Effect.ORGANIZE, "renamed"),
     ("subscribe", Effect.ORGANIZE, "shown or hidden"),
@@ -77,12 +79,20 @@ CONSEQUENCES = (
 
 def consequence(verb: str, effect: Effect, result: str) -> Consequence:
     """One row, whatever the roles."""
-    return Consequence(verb, None, None, frozenset({effect}), result, Evidence.STANDARD)
+    return Consequence(verb, None, None, frozenset({effect}), result, (Evidence.STANDARD,))
 
 
 def identity_of(stored: Stored) -> str:
     """What a message is known again by."""
     return hashlib.sha256(stored.mail.raw).hexdigest()[:16]
+
+
+def home_of(account: str, stored: Stored) -> str:
+    """The path of the box where a message of its kind belongs."""
+    head = mime_outline.section(stored.mail.raw, "HEADER") or b""
+    if "draft" in stored.mail.flags:
+        return "Drafts"
+    return "Sent" if f"<{account}@example.org>".encode() in head.split(b"\nTo:")[0] else "INBOX"
 
 
 def arrived(handle: Handle, now: Handle, stored: Stored) -> Fate:
@@ -111,3 +121,25 @@ def check_own(box: Mailbox) -> None:
     """Raise `Unsupported` for a mailbox that is not the owner's own."""
     if box.role not in {Role.FOLDER, Role.LABEL}:
         raise Unsupported("a mailbox of this role stays as it is")
+
+
+def generations(scope: Sequence[Mailbox], boxes: Mapping[str, Box]) -> str:
+    """What a continuation depends on: no box was rebuilt since."""
+    return ".".join(str(boxes[one.path].generation) for one in scope)
+
+
+def position(
+    hits: Sequence[tuple[datetime, Handle, Envelope]], page: Page, scope: Sequence[Mailbox], boxes: Mapping[str, Box]
+) -> int:
+    """Where a page begins. `Stale` when its continuation no longer fits."""
+    if page.continuation is None:
+        return 0
+    seen, _, last = page.continuation.partition("~")
+    if seen != generations(scope, boxes):
+        raise Stale(
+            "the mailbox was rebuilt since this list began", code="stale_cursor", next="list again from the start"
+        )
+    for place, (_, handle, _) in enumerate(hits):
+        if str(handle) == last:
+            return place + 1
+    raise Stale("the last message of the page before is gone", code="stale_cursor", next="list again from the start")

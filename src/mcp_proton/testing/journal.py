@@ -12,7 +12,7 @@ from mcp_proton.domain.caller import Caller
 from mcp_proton.domain.errors import Conflict, NotFound, OverLimit
 from mcp_proton.domain.handles import Handle
 from mcp_proton.domain.limits import Limit
-from mcp_proton.domain.outcome import SETTLED, Fate, Record, Status, check_move, is_open
+from mcp_proton.domain.outcome import OVER, Fate, Record, Status, check_move, is_open
 from mcp_proton.domain.ports import (
     Clock,
     Opening,
@@ -86,8 +86,7 @@ class MemoryJournal:
         if record.status is not before:
             raise Conflict("somebody else was first")
         check_move(before, after)
-        over = after in SETTLED or after is Status.PARTIALLY_SUCCEEDED
-        ended = self._clock.now() if over else record.ended
+        ended = self._clock.now() if after in OVER else record.ended
         self._records[operation_id] = replace(record, status=after, code=code or record.code, ended=ended)
         return self._counted(self._records[operation_id])
 

@@ -147,6 +147,17 @@ func (a *account) path(of *label) []string {
 	return append([]string{labelsNode}, path...)
 }
 
+// paths are those of all labels.
+func (a *account) paths() []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	found := []string{}
+	for _, one := range a.labels {
+		found = append(found, strings.Join(a.path(one), "/"))
+	}
+	return found
+}
+
 // sortedLabels: labels before folders, then by path; a parent comes before its children.
 func (a *account) sortedLabels() []*label {
 	list := make([]*label, 0, len(a.labels))

@@ -174,6 +174,7 @@ var onServer = map[string]func(*bridgeUser, order) (any, error){
 	"revoke":  func(u *bridgeUser, _ order) (any, error) { return told{}, u.account.ask("revoke") },
 	"refresh": func(u *bridgeUser, _ order) (any, error) { return told{}, u.account.ask("refresh") },
 	"state":   func(u *bridgeUser, _ order) (any, error) { return u.account.state(), nil },
+	"labels":  func(u *bridgeUser, _ order) (any, error) { return told{"paths": u.account.paths()}, nil },
 	"fail":    func(u *bridgeUser, o order) (any, error) { return told{}, u.bridge.api.fail(o.Fault) },
 	"mend": func(u *bridgeUser, _ order) (any, error) {
 		u.bridge.api.mend()

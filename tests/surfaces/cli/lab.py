@@ -128,6 +128,7 @@ class Owner:
         account: dict[str, editing.Value] = {
             "kind": "bridge",
             "imap_port": bridge.port,
+            "smtp_port": bridge.simulator.smtp_port,
             "username": bridge.username,
             "secret": f"file:{secret}",
             "certificate": bridge.fingerprint,

@@ -24,6 +24,7 @@ HEALTHY = [
     "personal: login",
     "personal: version",
     "personal: sync",
+    "personal: sending",
     "client hermes",
     "program",
 ]
@@ -72,6 +73,29 @@ def test_a_wrong_password_is_told_from_an_unreachable_server(owner: Owner, bridg
     assert check["personal: login"]["state"] == "fix"
     assert "signed in" in check["personal: login"]["next"]
     assert "mcp-proton setup personal" in check["personal: login"]["next"]
+
+
+def test_a_way_out_that_does_not_work_is_named_and_reading_is_well(owner: Owner, bridge: Bridge) -> None:
+    """P-98: the login for sending is tried, and nothing is sent."""
+    owner.connect(bridge)
+    owner.write_config(
+        owner.folders.config_file.read_text().replace(
+            "[accounts.personal]", "[accounts.personal]\nsmtp_host = 'localhost'"
+        )
+    )
+    check = found(owner.json("doctor", "personal"))
+    assert check["personal: login"]["state"] == "ok"
+    assert check["personal: sending"]["state"] == "fix"
+    assert "smtp_port" in check["personal: sending"]["next"]
+
+
+def test_an_account_that_does_not_send_is_well(owner: Owner, bridge: Bridge) -> None:
+    owner.connect(bridge)
+    owner.write_config(
+        owner.folders.config_file.read_text().replace("[accounts.personal]", "[accounts.personal]\nsending = false")
+    )
+    check = found(owner.json("doctor", "personal"))["personal: sending"]
+    assert (check["state"], "switched off" in check["what"]) == ("ok", True)
 
 
 def test_a_closed_port_says_to_start_bridge(owner: Owner) -> None:

@@ -298,3 +298,21 @@ def test_reading_the_configuration_loads_no_database_and_no_editor():
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ)
     assert found.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("kind", "rest"), [("bridge", f'certificate = "{PIN}"\n'), ("imap", 'host = "imap.example.org"\n')]
+)
+def test_the_guard_for_trash_is_an_owners_option_of_bridge_alone(kind: str, rest: str, tmp_path: Path) -> None:
+    """N-16."""
+    file = tmp_path / "config.toml"
+    account = f'[accounts.personal]\nkind = "{kind}"\nusername = "me"\nsecret = "keyring"\n{rest}'
+    file.write_text(account)
+    file.chmod(0o600)
+    assert load(file, {}).accounts["personal"].guarded_trash is False
+    file.write_text(account + "guarded_trash = true\n")
+    if kind == "bridge":
+        assert load(file, {}).accounts["personal"].guarded_trash is True
+        return
+    with pytest.raises(Misconfigured, match="guarded_trash is for kind bridge"):
+        load(file, {})

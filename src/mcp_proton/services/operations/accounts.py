@@ -41,7 +41,11 @@ class AccountList(Result):
 
 
 class AccountHealth(Result):
-    """How one account is. Nothing in it was said by the server but its version and capability words."""
+    """How one account is. Nothing in it was said by the server but its version and capability words.
+
+    `unproved`: kinds of changes that are asked about, since this version of the server was never seen to do them;
+    `disproved`: those that are refused, since it was seen to do something else.
+    """
 
     account: str
     connected: bool
@@ -49,6 +53,8 @@ class AccountHealth(Result):
     version: str = ""
     mode: str | None = None
     syncing: bool | str | None = None
+    unproved: list[str] = []
+    disproved: list[str] = []
     capabilities: list[str] = []
     code: str | None = None
     why: str | None = None
@@ -137,7 +143,7 @@ async def report(request: CapabilitiesReport, ctx: Context) -> Capabilities:
                 source=", ".join(block.sources),
                 target=", ".join(block.targets),
                 result=block.row.result,
-                evidence=block.row.evidence.value,
+                evidence=block.row.known_by,
                 refused=block.row.refused,
             )
             for block in backend.consequences().blocks()
@@ -154,6 +160,8 @@ def _told(name: str, seen: Health) -> AccountHealth:
         version=seen.version,
         mode=seen.mode,
         syncing="unknown" if seen.connected and seen.syncing is None else seen.syncing,
+        unproved=list(seen.unproved),
+        disproved=list(seen.disproved),
         capabilities=list(seen.capabilities),
         code=seen.code,
         why=seen.why,

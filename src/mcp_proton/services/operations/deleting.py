@@ -85,7 +85,7 @@ async def mark_plan(request: MessagesMarkDeleted, ctx: Context) -> Finer:
 
 async def mark_look(request: MessagesMarkDeleted, fates: Sequence[Fate], age: float, ctx: Context) -> Sequence[Fate]:
     """Look whether they have the mark."""
-    return await looking.flags(fates, ctx, lambda flags: (Flag.DELETED in flags) is not request.clear)
+    return await looking.flags(fates, age, ctx, lambda flags: (Flag.DELETED in flags) is not request.clear)
 
 
 def mark_back(request: MessagesMarkDeleted, fates: Sequence[Fate]) -> Sequence[Request]:

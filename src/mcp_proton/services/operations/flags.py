@@ -159,7 +159,7 @@ async def flag_plan(request: MessagesFlag, ctx: Context) -> Finer:
 async def flag_look(request: MessagesFlag, fates: Sequence[Fate], age: float, ctx: Context) -> Sequence[Fate]:
     """Look whether they have the flags."""
     add, remove = frozenset(request.add), frozenset(request.remove)
-    return await looking.flags(fates, ctx, lambda flags: add <= flags and not remove & flags)
+    return await looking.flags(fates, age, ctx, lambda flags: add <= flags and not remove & flags)
 
 
 def flag_back(request: MessagesFlag, fates: Sequence[Fate]) -> Sequence[Request]:

@@ -128,6 +128,13 @@ async def delete(request: FoldersDelete, ctx: Context) -> Folder:
     return Folder(folder=box.path)
 
 
+async def pin_deletion(request: FoldersDelete, ctx: Context) -> FoldersDelete:
+    """Fix its path, so that it can be looked for when it is gone."""
+    name = ctx.account(request.account)
+    box = await places.folder(request.folder, name, ctx)
+    return request.model_copy(update={"folder": box.path, "account": name})
+
+
 async def delete_plan(request: FoldersDelete, ctx: Context) -> Finer:
     """A folder that holds something is not deleted: its mail would be in no place afterwards, or gone."""
     name = ctx.account(request.account)
@@ -144,6 +151,23 @@ async def delete_plan(request: FoldersDelete, ctx: Context) -> Finer:
     return Finer(
         effects=row.effects, review=(ReviewLine(f"folder {box.path}", f"{row.result}; it is empty", risk=True),)
     )
+
+
+async def created(request: FoldersCreate, ctx: Context) -> bool:
+    """Look whether it is there."""
+    name = ctx.account(request.account)
+    wanted = await places.new_mailbox(request.folder, Role.FOLDER, name, ctx)
+    return await places.exists(wanted.path, Role.FOLDER, name, ctx)
+
+
+async def renamed(request: FoldersRename, ctx: Context) -> bool | None:
+    """Look which of the two names there is."""
+    return await places.renamed(request.folder, request.to, Role.FOLDER, ctx.account(request.account), ctx)
+
+
+async def deleted(request: FoldersDelete, ctx: Context) -> bool:
+    """Look whether it is gone."""
+    return not await places.exists(request.folder, Role.FOLDER, ctx.account(request.account), ctx)
 
 
 async def _total(box: Mailbox, ctx: Context) -> int:
@@ -165,6 +189,7 @@ folders_create = Operation(
     perform=create,
     pin=pin_path,
     plan=create_plan,
+    happened=created,
     undo=create_back,
     example={"folder": "Travel/2026"},
 )
@@ -176,6 +201,7 @@ folders_rename = Operation(
     perform=rename,
     pin=pin_paths,
     plan=rename_plan,
+    happened=renamed,
     undo=rename_back,
     example={"folder": "Travel", "to": "Trips"},
 )
@@ -189,6 +215,8 @@ folders_delete = Operation(
     result=Folder,
     effects=frozenset({Effect.DELETE_FOLDER}),
     perform=delete,
+    pin=pin_deletion,
     plan=delete_plan,
+    happened=deleted,
     example={"folder": "Travel"},
 )

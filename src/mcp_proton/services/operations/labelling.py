@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from mcp_proton.domain.context import Context
 from mcp_proton.domain.effects import Effect
 from mcp_proton.domain.errors import Invalid, Unsupported
 from mcp_proton.domain.handles import Handle
-from mcp_proton.domain.mail import Mailbox
+from mcp_proton.domain.mail import Mailbox, Role
 from mcp_proton.domain.operation import Finer, Operation, Request, Shorthand
-from mcp_proton.domain.outcome import Fate
+from mcp_proton.domain.outcome import Ending, Fate
 from mcp_proton.domain.ports import MailBackend, Page
 from mcp_proton.domain.query import MessageId
 from mcp_proton.services import foreseeing, looking, matching, places
@@ -19,6 +20,7 @@ from mcp_proton.services.filed import Filed, filed, parsed
 
 _MESSAGES = ["personal.ei5nnz.sd2egw-2n9c"]
 _MOST_LOOKED_UP = 100
+_NO_PLACES = frozenset({Role.LABEL, Role.STARRED, Role.NODE})
 
 
 class LabelsApply(Request):
@@ -134,6 +136,28 @@ async def remove_look(request: LabelsRemove, fates: Sequence[Fate], age: float, 
     return await looking.gone(fates, age, ctx)
 
 
+async def remove_found(request: LabelsRemove, fates: Sequence[Fate], age: float, ctx: Context) -> Sequence[Fate]:
+    """Find them by their identity: where everything is listed, or place by place where there is no such mailbox."""
+
+    async def ask(backend: MailBackend, mine: Sequence[Fate]) -> Sequence[Fate]:
+        boxes = await backend.mailboxes()
+        everything = [box for box in boxes if box.role is Role.ALL]
+        found: dict[Handle, Fate] = {}
+        for box in everything or [box for box in boxes if box.role not in _NO_PLACES]:
+            lost = [replace(fate, ending=Ending.UNCERTAIN, proof=None) for fate in mine if fate.handle not in found]
+            proved = await backend.prove(lost, box, max(age, backend.lag))
+            found |= {fate.handle: fate for fate in proved if fate.ending is Ending.DONE and fate.now is not None}
+        return list(found.values())
+
+    return await looking.by_account(fates, ctx, ask)
+
+
+def remove_back(request: LabelsRemove, fates: Sequence[Fate]) -> Sequence[Request]:
+    """Put it on again, wherever they are now."""
+    lost = tuple(str(fate.now) for fate in fates if fate.now is not None)
+    return [LabelsApply(messages=lost, label=request.label)] if lost else ()
+
+
 async def apply_matching(request: LabelsApplyMatching, ctx: Context) -> LabelsApply:
     """Pin what matches."""
     return LabelsApply(messages=await matching.matched(request, ctx), label=request.label)
@@ -169,6 +193,8 @@ labels_remove = Operation(
     pin=pin_occurrences,
     plan=remove_plan,
     look=remove_look,
+    found=remove_found,
+    undo=remove_back,
     chunked=True,
     repeatable=True,
     example={"messages": _MESSAGES, "label": "Receipts"},

@@ -130,6 +130,13 @@ async def delete(request: LabelsDelete, ctx: Context) -> MadeLabel:
     return MadeLabel(label=box.path)
 
 
+async def pin_deletion(request: LabelsDelete, ctx: Context) -> LabelsDelete:
+    """Fix its path, so that it can be looked for when it is gone."""
+    name = ctx.account(request.account)
+    box = await places.label(request.label, name, ctx)
+    return request.model_copy(update={"label": box.path, "account": name})
+
+
 async def delete_plan(request: LabelsDelete, ctx: Context) -> Finer:
     """Say how many messages lose it."""
     name = ctx.account(request.account)
@@ -138,6 +145,23 @@ async def delete_plan(request: LabelsDelete, ctx: Context) -> Finer:
     total = next((one.total for one in await ctx.counted(name) if one.tag == box.tag), None)
     count = "its messages lose it and stay" if total is None else f"{total} messages lose it and stay"
     return Finer(effects=row.effects, review=(ReviewLine(f"label {box.path}", f"{row.result}; {count}", risk=True),))
+
+
+async def created(request: LabelsCreate, ctx: Context) -> bool:
+    """Look whether it is there."""
+    name = ctx.account(request.account)
+    wanted = await places.new_mailbox(request.label, Role.LABEL, name, ctx)
+    return await places.exists(wanted.path, Role.LABEL, name, ctx)
+
+
+async def renamed(request: LabelsRename, ctx: Context) -> bool | None:
+    """Look which of the two names there is."""
+    return await places.renamed(request.label, request.to, Role.LABEL, ctx.account(request.account), ctx)
+
+
+async def deleted(request: LabelsDelete, ctx: Context) -> bool:
+    """Look whether it is gone."""
+    return not await places.exists(request.label, Role.LABEL, ctx.account(request.account), ctx)
 
 
 labels_list = Operation(
@@ -155,6 +179,7 @@ labels_create = Operation(
     effects=frozenset({Effect.ORGANIZE}),
     perform=create,
     plan=create_plan,
+    happened=created,
     example={"label": "Receipts"},
 )
 
@@ -165,6 +190,7 @@ labels_rename = Operation(
     perform=rename,
     pin=pin_label,
     plan=rename_plan,
+    happened=renamed,
     undo=rename_back,
     example={"label": "Receipts", "to": "Bills"},
 )
@@ -174,6 +200,8 @@ labels_delete = Operation(
     result=MadeLabel,
     effects=frozenset({Effect.DELETE_LABEL}),
     perform=delete,
+    pin=pin_deletion,
     plan=delete_plan,
+    happened=deleted,
     example={"label": "Receipts"},
 )

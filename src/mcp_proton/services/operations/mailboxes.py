@@ -142,6 +142,15 @@ async def subscribe_plan(request: MailboxesSubscribe, ctx: Context) -> Finer:
     return Finer(effects=row.effects, review=(ReviewLine(f"mailbox {box.path}", row.result),))
 
 
+async def shown(request: MailboxesSubscribe, ctx: Context) -> bool | None:
+    """Look whether it is as asked, where the server tells that."""
+    name = ctx.account(request.account)
+    box = await ctx.mailbox(name, request.mailbox)
+    boxes = await ctx.backend(name).mailboxes(fresh=True)
+    now = next((one.subscribed for one in boxes if one.tag == box.tag), None)
+    return None if now is None else now is request.subscribed
+
+
 def subscribe_back(request: MailboxesSubscribe, fates: Sequence[Fate]) -> Sequence[Request]:
     """The opposite."""
     return [request.model_copy(update={"subscribed": not request.subscribed})]
@@ -187,6 +196,7 @@ mailboxes_subscribe = Operation(
     effects=frozenset({Effect.ORGANIZE}),
     perform=subscribe,
     plan=subscribe_plan,
+    happened=shown,
     undo=subscribe_back,
     repeatable=True,
     example={"mailbox": "Folders/Travel"},

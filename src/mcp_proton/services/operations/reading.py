@@ -160,7 +160,7 @@ async def get_effects(request: MessagesGet, ctx: Context) -> Finer:
     if request.mark_read:
         handle = Handle.parse(request.message)
         box = await ctx.mailbox_of(handle)
-        effects |= ctx.consequences(handle.account).of("set_flags", box.role).effects
+        effects |= ctx.foresee(handle.account, "set_flags", box.role).effects
     return Finer(effects=effects)
 
 

@@ -1,24 +1,32 @@
-"""`scene`: a Bridge before each model of Proton (its API as it is known, and its test server)."""
+"""`scene`: a Bridge before each model of Proton (its API as it is known, and its test server), simulated and on its engine."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from contextlib import aclosing
+from typing import TYPE_CHECKING
 
 import pytest
 
 from mcp_proton.imap.pool import Habits
-from mcp_proton.simulator import GivenLabel, GivenUser, Simulator
+from mcp_proton.simulator import GivenLabel
 from tests.contract import worlds
+from tests.servers import bridges
 from tests.unit.bridge.hazards.scene import Scene
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
+    from contextlib import AbstractAsyncContextManager
 
-LABELS = ("Folders/Work", "Folders/Other", "Labels/Blue", "Labels/Red")
+    from mcp_proton.simulator.account import Model
+    from tests.servers.bridges import AnyBridge
+
+LABELS = [GivenLabel.from_path(path) for path in ("Folders/Work", "Folders/Other", "Labels/Blue", "Labels/Red")]
+# The first run builds the program, which takes minutes.
+ENGINE = pytest.param("engine", marks=[pytest.mark.server, pytest.mark.engine, pytest.mark.timeout(900)])
 
 
 @pytest.fixture(params=["real", "fake"])
-def model(request: pytest.FixtureRequest) -> Literal["real", "fake"]:
+def model(request: pytest.FixtureRequest) -> Model:
     return request.param  # type: ignore[no-any-return]  # pytest's own
 
 
@@ -29,14 +37,23 @@ def guarded() -> bool:
 
 
 @pytest.fixture
-async def scene(model: Literal["real", "fake"], guarded: bool, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Scene]:
-    user = GivenUser("alice", ["alice@proton.local"], [GivenLabel.from_path(path) for path in LABELS])
-    async with Simulator(users=[user], certificate=worlds.CERTIFICATE, model=model) as simulator:
-        backend = worlds.bridge_backend(simulator, guarded=guarded, sessions=Habits())
-        made = Scene(simulator, backend)
-        made.spy(monkeypatch)
-        try:
+def sessions() -> Habits:
+    """How our backend keeps its sessions: as it does by default."""
+    return Habits()
+
+
+@pytest.fixture(params=["simulator", ENGINE])
+async def scene(
+    request: pytest.FixtureRequest, model: Model, guarded: bool, sessions: Habits, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Scene]:
+    opened: AbstractAsyncContextManager[AnyBridge] = (
+        bridges.simulated(model, LABELS)
+        if request.param == "simulator"
+        else bridges.on_engine(request.getfixturevalue("gluon_server"), model, LABELS, relayed=True)
+    )
+    async with opened as bridge:
+        async with aclosing(worlds.bridge_backend(bridge.door, guarded=guarded, sessions=sessions)) as backend:
+            made = Scene(bridge, backend)
+            made.spy(monkeypatch)
             yield made
-        finally:
-            await backend.aclose()
         made.check_manners()

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mcp_proton.bridge.backend import BridgeBackend
     from mcp_proton.domain.handles import Handle
     from mcp_proton.domain.mail import Envelope, Mailbox
-    from mcp_proton.simulator import Simulator
+    from tests.servers.bridges import AnyBridge, ElsewhereVerb
 
 LATER = 120.0
 """seconds after which every event has come"""
@@ -33,7 +33,7 @@ _WRITE = re.compile(rb"UID (COPY|MOVE) ")
 class Scene:
     """`said` is every command our backend sends, with the connection it went over."""
 
-    simulator: Simulator
+    bridge: AnyBridge
     backend: BridgeBackend
     said: list[tuple[int, bytes]] = field(default_factory=list)
     planned_anew: int = 0
@@ -42,8 +42,8 @@ class Scene:
     def put(self, key: str, *places: str, kind: str = "received", unread: bool = True) -> None:
         """Mail arrives; Bridge hears of it at once. `Anna` writes what was received, the owner what was sent."""
         sender = "Anna <anna@example.org>" if kind == "received" else "Me <alice@proton.local>"
-        self.simulator.deliver(
-            letter(key, number=len(self.simulator.account().messages), sender=sender, body=f"{key} " * (1 + len(key))),
+        self.bridge.deliver(
+            letter(key, number=len(self.bridge.state()), sender=sender, body=f"{key} " * (1 + len(key))),
             key=key,
             places=places or ("inbox",),
             flags=() if kind == "draft" else (kind,),
@@ -53,20 +53,16 @@ class Scene:
 
     def events(self) -> None:
         """Bridge hears of everything."""
-        self.simulator.release_events()
+        self.bridge.events()
 
-    def phone(self, what: str, key: str, label: str) -> None:
-        """Another device labels (moves) or unlabels a message. Bridge isn't told yet."""
-        account = self.simulator.account()
-        change = account.label if what == "label" else account.unlabel
-        change([account.find(key).id], account.label_id(label))
+    def phone(self, what: ElsewhereVerb, name: str, to: str = "") -> None:
+        """Another device labels (moves) or unlabels a message, or deletes it or a label. Bridge isn't told yet."""
+        self.bridge.elsewhere(what, name, to)
 
     def truth(self, key: str) -> set[str] | None:
         """Where the account has a message, All Mail and its kin left out; None when it was deleted for good."""
-        state = self.simulator.state().get(key)
-        if state is None:
-            return None
-        return {str(one) for one in state["in"]} - {"All Mail", "AllSent", "AllDrafts"}  # type: ignore[attr-defined]
+        state = self.bridge.state().get(key)
+        return None if state is None else set(state["in"]) - {"All Mail", "AllSent", "AllDrafts"}
 
     async def box(self, path: str) -> Mailbox:
         """A mailbox by path."""
@@ -91,7 +87,7 @@ class Scene:
 
     def client(self) -> Client:
         """A naive mail program."""
-        return Client(self.simulator)
+        return Client(self.bridge.naive_door)
 
     def writes(self) -> list[bytes]:
         """Every COPY and MOVE our backend sent."""

@@ -56,7 +56,7 @@ async def test_flags_not_named_stay(scene: Scene) -> None:
     (fate,) = await scene.backend.set_flags([await scene.handle("ours")], FlagChange(add=frozenset({"seen"})))
     assert fate.ending is Ending.DONE
     assert scene.truth("ours") == {"Inbox", "Starred"}
-    assert scene.simulator.state()["ours"]["unread"] is False
+    assert scene.bridge.state()["ours"]["unread"] is False
 
 
 async def test_a_flag_that_the_next_event_takes_is_refused(scene: Scene) -> None:
@@ -137,7 +137,7 @@ async def test_a_folder_with_mail_is_not_deleted_and_a_label_with_mail_is(scene:
 
 async def test_a_refusal_shows_nothing_of_bridges_insides(scene: Scene) -> None:
     """B-09: texts carry the address of Proton's API (a 14, trap 79)."""
-    scene.simulator.faults.fail_api("/core/v4/labels", count=-1, status=422, message="https://api.example/ /home/me")
+    scene.bridge.refuse_calls("/core/v4/labels", count=-1, status=422, message="https://api.example/ /home/me")
     with pytest.raises(Invalid) as refusal:
         await scene.backend.create("New", Role.FOLDER)
     assert "example" not in f"{refusal.value.message} {refusal.value.next}"
@@ -151,7 +151,7 @@ async def test_a_trash_costs_the_same_few_commands_whatever_the_mailboxes_hold(s
     handles = [await scene.handle(key) for key in ("first", "second")]
     await scene.backend.move(handles[:1], trash)
     for number in range(120):
-        scene.simulator.deliver(f"Subject: n{number}\nFrom: a@example.org\n\nx\n".encode(), places=("trash",))
+        scene.bridge.deliver(f"Subject: n{number}\nFrom: a@example.org\n\nx\n".encode(), places=("trash",))
     scene.events()
     before = len(scene.said)
     (fate,) = await scene.backend.move(handles[1:], trash)

@@ -82,7 +82,7 @@ async def test_a_deletion_that_failed_half_way_is_told_and_can_be_finished(scene
     scene.put("naive", "trash")
     scene.put("ours", "trash")
     handle = await scene.handle("ours", "Trash")
-    scene.simulator.faults.fail_api("/delete$", count=2)
+    scene.bridge.refuse_calls("/delete$", count=2)
     async with scene.client() as naive:
         await naive("SELECT Trash")
         await naive("UID STORE 1 +FLAGS (\\Deleted)")
@@ -147,7 +147,7 @@ async def test_a_refused_expunge_leaves_no_mark_behind(scene: Scene) -> None:
     """N-16: a mark that stays would be taken by any program's EXPUNGE."""
     scene.put("ours", "trash")
     handle = await scene.handle("ours", "Trash")
-    scene.simulator.faults.at("before UID EXPUNGE", action="refuse")
+    scene.bridge.at("before UID EXPUNGE", action="refuse")
     fates = await scene.backend.destroy([handle])
     assert fates[0].ending is Ending.UNCERTAIN
     (row,) = await scene.backend.envelopes([handle])

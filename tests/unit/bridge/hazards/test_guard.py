@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from mcp_proton.domain.outcome import Ending, Proof
+from mcp_proton.domain.ports import HOME
 from tests.unit.bridge.hazards.scene import LATER
 
 if TYPE_CHECKING:
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 async def trashed_in_the_last_moment(scene: Scene) -> Sequence[Fate]:
     """Bridge hears of the phone's trash after our NOOP and before our MOVE."""
     handle, trash = await scene.handle("ours"), await scene.box("Trash")
-    scene.simulator.faults.at("before UID MOVE", action="delay", seconds=0.3)
+    scene.bridge.at("before UID MOVE", action="delay", seconds=0.3)
     moving = asyncio.create_task(scene.backend.move([handle], trash))
     for _ in range(200):
         if scene.writes():
@@ -71,7 +73,22 @@ async def test_with_the_guard_the_mail_is_kept_and_brought_back(scene: Scene) ->
     (back,) = await scene.backend.reattach([proved.now], await scene.box("Trash"))
     assert back.ending is Ending.DONE
     scene.events()
-    assert "Trash" in (scene.truth("ours") or ())
+    assert scene.truth("ours") == {"Starred", "Trash"}, "the star holds it until it was seen"
+    again = replace(proved, ending=Ending.DONE, code="brought_back", now=back.now, proof=back.proof)
+    (paid,) = await scene.backend.prove([again], HOME, LATER)
+    assert paid.proof is Proof.SEEN
+    scene.events()
+    assert scene.truth("ours") == {"Trash"}, "and then the debt is paid, wherever it was put"
+
+
+@pytest.mark.parametrize("guarded", [True])
+async def test_spam_that_is_destroyed_by_way_of_trash_is_not_held_by_the_guard(scene: Scene) -> None:
+    """N-16."""
+    scene.put("ours", "spam")
+    (fate,) = await scene.backend.destroy([await scene.handle("ours", "Spam")])
+    assert fate.ending is Ending.DONE
+    scene.events()
+    assert scene.truth("ours") is None
 
 
 @pytest.mark.parametrize("guarded", [True])
@@ -87,7 +104,7 @@ async def test_the_star_of_the_guard_is_taken_off_when_the_mail_was_seen(scene: 
     assert [(fate.code, fate.proof) for fate in proved] == [(None, Proof.SEEN), (None, Proof.SEEN)]
     scene.events()
     assert scene.truth("ours") == {"Trash"}
-    if scene.simulator.account().model == "fake":
+    if scene.bridge.model == "fake":
         assert scene.truth("starred") == {"Starred", "Trash"}
 
 

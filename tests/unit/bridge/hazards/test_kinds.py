@@ -59,7 +59,7 @@ async def test_what_is_restored_is_found_in_the_home_of_its_kind(
 
 async def test_mail_the_kind_of_which_cannot_be_told_is_found_after_the_event(scene: Scene) -> None:
     """P-61: sent under another address of the account, so that it looks received."""
-    scene.simulator.deliver(
+    scene.bridge.deliver(
         b"Subject: alias\nFrom: other@proton.local\n\nx\n", key="alias", places=("trash",), flags=("sent",)
     )
     scene.events()

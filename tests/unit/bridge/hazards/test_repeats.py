@@ -21,12 +21,12 @@ async def test_a_move_that_was_refused_half_way_is_looked_for_and_never_repeated
     scene.put("naive")
     scene.put("ours")
     handle, target = await scene.handle("ours"), await scene.box(path)
-    fault = scene.simulator.faults.fail_api("unlabel", count=-1)
+    scene.bridge.refuse_calls("unlabel", count=-1)
     async with scene.client() as naive:
         await naive("SELECT INBOX")
         assert (await naive(f"UID MOVE 1 {path}"))[-1].startswith("NO")
         fates = await scene.backend.move([handle], target)
-        scene.simulator.faults.api.remove(fault)
+        scene.bridge.mend()
         scene.events()
         await naive(f"UID MOVE 1 {path}")
     assert scene.truth("naive") == left
@@ -61,7 +61,7 @@ async def test_a_move_whose_answer_was_lost_is_found_done(scene: Scene, path: st
     """P-61: a connection that ends after the command was sent."""
     scene.put("ours")
     handle, target = await scene.handle("ours"), await scene.box(path)
-    scene.simulator.faults.at("after UID MOVE", action="drop")
+    scene.bridge.at("after UID MOVE", action="drop")
     fates = await scene.backend.move([handle], target)
     assert (fates[0].ending, fates[0].code) == (Ending.UNCERTAIN, "outcome_unknown")
     assert fates[0].identity is not None
@@ -76,7 +76,7 @@ async def test_a_move_that_never_arrived_is_found_not_done(scene: Scene) -> None
     """P-61."""
     scene.put("ours")
     handle, target = await scene.handle("ours"), await scene.box("Trash")
-    scene.simulator.faults.at("before UID MOVE", action="drop")
+    scene.bridge.at("before UID MOVE", action="drop")
     fates = await scene.backend.move([handle], target)
     assert fates[0].ending is Ending.UNCERTAIN
     scene.events()
@@ -92,11 +92,11 @@ async def test_a_move_that_never_arrived_is_found_not_done(scene: Scene) -> None
 async def test_a_refusal_in_the_middle_stops_and_tells_of_each_what_is_known(scene: Scene, status: int) -> None:
     """P-55, B-09: pages of 150, the earlier ones done, the later ones not tried (a 23, trap 76)."""
     for number in range(310):
-        scene.simulator.deliver(f"Subject: n{number}\nFrom: a@example.org\n\nx\n".encode(), key=f"n{number}")
+        scene.bridge.deliver(f"Subject: n{number}\nFrom: a@example.org\n\nx\n".encode(), key=f"n{number}")
     scene.events()
     handles = [row.handle for row in await scene.rows("INBOX")]
     archive = await scene.box("Archive")
-    scene.simulator.faults.fail_api("/label$", count=1, skip=1, status=status)
+    scene.bridge.refuse_calls("/label$", count=1, skip=1, status=status)
     fates = await scene.backend.move(handles, archive)
     kinds = [(fate.ending, fate.code) for fate in fates]
     assert kinds.count((Ending.DONE, None)) == 150
@@ -118,7 +118,7 @@ async def test_labels_of_a_bulk_are_looked_for_after_a_failure_too(scene: Scene)
     """P-57."""
     scene.put("ours")
     handle, blue = await scene.handle("ours"), await scene.box("Labels/Blue")
-    scene.simulator.faults.at("after UID COPY", action="drop")
+    scene.bridge.at("after UID COPY", action="drop")
     fates = await scene.backend.label([handle], blue)
     assert fates[0].ending is Ending.UNCERTAIN
     scene.events()

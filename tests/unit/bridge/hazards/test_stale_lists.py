@@ -95,10 +95,10 @@ async def test_no_ghost_is_made_of_what_was_deleted_elsewhere(scene: Scene) -> N
     scene.put("ours")
     handle = await scene.handle("ours")
     await scene.keep_open()
-    account = scene.simulator.account()
     async with scene.client() as naive:
         await naive("SELECT INBOX")
-        account.delete([account.find("naive").id, account.find("ours").id])
+        for key in ("naive", "ours"):
+            scene.phone("delete", key)
         scene.events()
         assert "COPYUID" in (await naive("UID COPY 1 Labels/Red"))[-1]
     scene.events()
@@ -112,8 +112,7 @@ async def test_a_folder_deleted_elsewhere_costs_the_place_and_it_is_told_and_men
     """P-61, B-07: until the event Bridge says OK and nobody can know better; afterwards it is seen (trap 74)."""
     scene.put("ours")
     handle, work = await scene.handle("ours"), await scene.box("Folders/Work")
-    account = scene.simulator.account()
-    account.delete_label(account.label_id("Folders/Work"))
+    scene.phone("drop", "Folders/Work")
     fates = await scene.backend.move([handle], work)
     scene.events()
     (proved,) = await scene.backend.prove(fates, work, LATER)

@@ -127,7 +127,7 @@ async def test_a_copy_out_of_all_mail_repairs_orphans_only(scene: Scene) -> None
 @pytest.mark.parametrize(("kind", "home"), [("received", "INBOX"), ("sent", "Sent")])
 async def test_an_orphan_goes_home_by_its_kind(scene: Scene, kind: str, home: str) -> None:
     """P-56: restore, also of orphans in All Mail."""
-    scene.simulator.deliver(
+    scene.bridge.deliver(
         f"Subject: lost\nFrom: {'alice@proton.local' if kind == 'sent' else 'a@example.org'}\n\nx\n".encode(),
         key="lost",
         places=(),

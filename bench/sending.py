@@ -1,0 +1,148 @@
+"""Handing mail over: 100 small mails against smtplib with a TLS connection each, and the memory a large one takes.
+
+    python -m bench.sending serve      # the sink, in a process of its own: prints its port and certificate
+
+The sink is one process for both sides and keeps nothing, so what differs is the client.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import smtplib
+import ssl
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from mcp_proton.imap.endpoint import Credentials, Endpoint, Pin, TlsMode
+from mcp_proton.imap.outlet import Outlet
+from mcp_proton.imap.submit import Submitting
+from mcp_proton.simulator import make_certificate
+from mcp_proton.testing import MemoryOctets
+from tests.servers.smtp_sink import SmtpSink, Stored
+
+from .memory import peak
+from .timing import Figure, absolute, medians, ratio
+
+ME, TO = "alice@example.org", "bob@example.net"
+MAILS = 100
+BLOCK = 10
+"""mails in a run: short runs of both sides in turns see the same machine"""
+MEGABYTES = 10
+RUNS = MAILS // BLOCK
+SMALL = (
+    f"From: {ME}\r\nTo: {TO}\r\nSubject: a small mail\r\nMessage-ID: <1@bench>\r\n"
+    "Date: Mon, 02 Mar 2026 10:00:00 +0000\r\n\r\n" + "a line of text\r\n" * 20
+).encode()
+
+
+@dataclass(frozen=True)
+class OnDisk:
+    """A mail in a file."""
+
+    path: Path
+
+    @property
+    def size(self) -> int:
+        return self.path.stat().st_size
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        with self.path.open("rb") as file:
+            while chunk := file.read(65_536):
+                yield chunk
+
+
+def measure() -> list[Figure]:
+    """Both, against one sink."""
+    with _sink() as (port, pin):
+        figures = [asyncio.run(_small(port, pin))]
+        done = subprocess.run(
+            [sys.executable, "-m", "bench.sending", str(port), pin], capture_output=True, text=True, check=True
+        )
+    what = f"peak memory over idle while a mail of {MEGABYTES} MB is sent"
+    return [*figures, absolute(what, json.loads(done.stdout), 40, "MiB")]
+
+
+async def _small(port: int, pin: str) -> Figure:
+    submitting, trusting = Submitting(_outlet(port, pin)), ssl._create_unverified_context()
+
+    async def ours() -> None:
+        for _ in range(BLOCK):
+            await submitting.submit(ME, [TO], MemoryOctets(SMALL))
+
+    def blocking() -> None:
+        for _ in range(BLOCK):
+            with smtplib.SMTP("127.0.0.1", port, local_hostname="[127.0.0.1]") as client:
+                client.starttls(context=trusting)
+                client.login("alice", "secret")
+                client.sendmail(ME, [TO], SMALL)
+
+    async def theirs() -> None:
+        await asyncio.to_thread(blocking)
+
+    mine, other = await medians(RUNS, ours, theirs)
+    return ratio(
+        f"{MAILS} small mails, {BLOCK} at a time, against smtplib with a TLS connection each", mine, other, 1.5
+    )
+
+
+async def _large(port: int, pin: str) -> float:
+    """Send one small and one large mail; by how many MiB the peak rose for the large one."""
+    submitting = Submitting(_outlet(port, pin))
+    await submitting.submit(ME, [TO], MemoryOctets(SMALL))
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "mail"
+        with path.open("wb") as file:
+            file.write(SMALL)
+            for _ in range(MEGABYTES * 1024):
+                file.write((os.urandom(38).hex().encode() + b"\r\n") * 13 + b"x" * 8 + b"\r\n")
+        idle = peak(reset=True)
+        told = await submitting.submit(ME, [TO], OnDisk(path))
+        assert told.delivery == "accepted", told
+        return peak() - idle
+
+
+def _outlet(port: int, pin: str) -> Outlet:
+    async def password() -> str:
+        return "secret"
+
+    endpoint = Endpoint("127.0.0.1", port, TlsMode.STARTTLS, Pin.read(pin))
+    return Outlet(endpoint, Credentials("alice", password))
+
+
+@contextmanager
+def _sink() -> Iterator[tuple[int, str]]:
+    words = [sys.executable, "-m", "bench.sending", "serve"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            port, pin = process.stdout.readline().split()
+            yield int(port), pin
+        finally:
+            process.terminate()
+
+
+class _Forgetful(list[Stored]):
+    def append(self, _: Stored) -> None:
+        return
+
+
+async def _serve() -> None:
+    certificate = make_certificate()
+    async with SmtpSink(certificate) as sink:
+        sink.stored = _Forgetful()
+        print(sink.port, Pin.of(ssl.PEM_cert_to_DER_cert(certificate.pem)), flush=True)
+        await asyncio.Event().wait()
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "serve":
+        asyncio.run(_serve())
+    else:
+        print(json.dumps(asyncio.run(_large(int(sys.argv[1]), sys.argv[2]))))

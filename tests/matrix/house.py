@@ -1,0 +1,132 @@
+"""The service on a Bridge and a store of SQLite, as one process has it: the one that is hit, or the one that comes after it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mcp_proton.bridge import sync
+from mcp_proton.bridge.backend import BridgeBackend
+from mcp_proton.domain.caller import Audience, Caller, Surface, owner
+from mcp_proton.domain.handles import Handle
+from mcp_proton.domain.ports import Page
+from mcp_proton.domain.query import All
+from mcp_proton.imap.endpoint import Credentials, Endpoint, TlsMode
+from mcp_proton.imap.limits import Timing
+from mcp_proton.policy.reading import PolicyReader
+from mcp_proton.services import batches
+from mcp_proton.services.answers import answer
+from mcp_proton.services.service import MailService
+from mcp_proton.services.world import Settings, World
+from mcp_proton.services.wrappers import RetryReads
+from mcp_proton.storage.database import Database
+from mcp_proton.storage.journal import SqlJournal
+from mcp_proton.storage.leases import SqlLeases
+from mcp_proton.storage.migrating import migrate
+from mcp_proton.storage.runners import Runner
+from mcp_proton.testing import FixedClock, FixedPolicy, MemoryArtifacts
+from tests.matrix.acts import CATALOG
+
+AGENT = Caller("hermes", Audience.AGENT, Surface.TOOL)
+CHANGING = ("organize", "draft", "destroy", "delete_folder", "delete_label")
+batches.CHUNK = 2
+sync.APART = 0.02  # a second between two looks, whether counts still grow, is nothing that faults depend on
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where the account is. `silence` is the longest wait for an answer, in seconds."""
+
+    host: str
+    port: int
+    username: str
+    password: str
+    silence: float = 90.0
+    guarded: bool = False
+
+
+class House:
+    """What a test asks of the service. Every change waits for the owner."""
+
+    def __init__(self, service: MailService, backend: BridgeBackend, journal: SqlJournal, clock: FixedClock) -> None:
+        self.service, self.backend, self.journal, self.clock = service, backend, journal, clock
+
+    async def ask(self, operation: str, who: Caller = AGENT, /, **arguments: Any) -> dict[str, Any]:
+        """Submit a request by name and return the answer as a client sees it."""
+        request = CATALOG.by_name[operation].request.model_validate(arguments)
+        return answer(await self.service.submit(who, request))
+
+    async def approve(self, operation_id: str) -> None:
+        """The owner says yes."""
+        told = await self.ask("approvals_approve", owner(), operation_id=operation_id)
+        assert told["state"] == "approved", told
+
+    async def handles(self, mailbox: str, keys: Sequence[str]) -> list[str]:
+        """The handles of messages, by their subjects."""
+        found = await self._listed(mailbox)
+        return [str(found[key]) for key in keys]
+
+    async def _listed(self, mailbox: str) -> dict[str, Handle]:
+        box = next(one for one in await self.backend.mailboxes() if one.path == mailbox)
+        return {row.subject: row.handle for row in (await self.backend.search([box], All(), Page(50))).rows}
+
+    async def settle(self) -> None:
+        """What a process does at its start."""
+        await self.service._recovery.all()
+        await self.service._proving.all()
+
+
+class _OneAccount:
+    names = ("personal",)
+    default = "personal"
+
+    def __init__(self, backend: BridgeBackend) -> None:
+        self._backend = RetryReads(backend)
+
+    def backend(self, _: str) -> RetryReads:
+        return self._backend
+
+
+@asynccontextmanager
+async def opened(store: Path, address: Address, minutes: int = 0) -> AsyncIterator[House]:
+    """Open the service, so many minutes after the first process did."""
+
+    async def secret() -> str:
+        return address.password
+
+    endpoint = Endpoint(address.host, address.port, TlsMode.PLAIN, plain_to_this_machine=True)
+    backend = BridgeBackend(
+        "personal",
+        endpoint,
+        Credentials(address.username, secret),
+        guarded_trash=address.guarded,
+        timing=Timing(silence=address.silence),
+    )
+    clock = FixedClock()
+    clock.wind(minutes=minutes)
+    database = Database(store, migrate)
+    runner = Runner(database, clock)
+    journal = SqlJournal(database, clock, runner=runner)
+    rules = {"preset": "autonomous", "rules": [{"effect": effect, "verdict": "ask"} for effect in CHANGING]}
+    policy = PolicyReader(home=Path("/home/owner"), clients={"hermes"}).read(rules)
+    world = World(
+        CATALOG,
+        _OneAccount(backend),  # type: ignore[arg-type]  # one wrapped backend
+        FixedPolicy(policy),
+        journal,
+        MemoryArtifacts(),
+        clock,
+        Settings(prove_after=3600.0),
+        SqlLeases(database, clock, runner),
+    )
+    service = MailService(world)
+    try:
+        yield House(service, backend, journal, clock)
+    finally:
+        await service.aclose()
+        await backend.aclose()
+        await journal.aclose()
+        await database.aclose()
