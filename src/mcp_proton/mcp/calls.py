@@ -55,7 +55,7 @@ async def _through_the_gate(
     doorway: Doorway, service: MailService, caller: Caller, request: Request
 ) -> Outcome[Result]:
     definition = service.world.catalog.by_request[type(request)]
-    return await doorway.gate(caller, definition, lambda: service.submit(caller, request, progress))
+    return await doorway.gate(caller, definition, request, lambda: service.submit(caller, request, progress))
 
 
 async def guarded(work: Callable[[], Awaitable[Value]]) -> Value:

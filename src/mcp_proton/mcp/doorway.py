@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mcp_proton.domain.caller import Caller, Surface
-    from mcp_proton.domain.operation import Result
+    from mcp_proton.domain.operation import Request, Result
     from mcp_proton.domain.outcome import Outcome
     from mcp_proton.services.registry import Definition
     from mcp_proton.services.service import MailService
@@ -20,11 +20,11 @@ Opening = Callable[[], Awaitable["MailService"]]
 
 
 Submit = Callable[[], Awaitable["Outcome[Result]"]]
-Gate = Callable[["Caller", "Definition", Submit], Awaitable["Outcome[Result]"]]
+Gate = Callable[["Caller", "Definition", "Request", Submit], Awaitable["Outcome[Result]"]]
 """What a call passes before it is put to the door, where many clients share a service. May raise a `MailError`."""
 
 
-async def wide_open(caller: Caller, definition: Definition, submit: Submit) -> Outcome[Result]:
+async def wide_open(caller: Caller, definition: Definition, request: Request, submit: Submit) -> Outcome[Result]:
     """Let everything pass: one client alone cannot crowd out others."""
     return await submit()
 

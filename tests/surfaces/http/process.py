@@ -42,9 +42,9 @@ class Service:
         self._thread = threading.Thread(target=self._listen, daemon=True)
         self._thread.start()
         try:
-            self.url = self.said(r"serving at (\S+)")
             if "--demo" in self._words:
                 self.demo_token = self.said(r"client token is (\S+)")
+            self.url = self.said(r'serving.*where"?[=:]"?([^\s"]+)')
         except BaseException:
             self.__exit__()
             raise

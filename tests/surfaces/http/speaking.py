@@ -63,6 +63,7 @@ class Raw:
 
     def shake(self) -> httpx2.Response:
         """Open a session and keep its id."""
+        self.session = None
         info = {"name": "raw", "version": "1"}
         answered = self.post("initialize", protocolVersion=VERSION, capabilities={}, clientInfo=info)
         self.session = answered.headers.get("mcp-session-id")

@@ -43,7 +43,13 @@ _SESSION, _VERSION = b"mcp-session-id", b"mcp-protocol-version"
 class Application:
     """One service for all clients. `ending` is set when it begins to end: streams are closed then."""
 
-    def __init__(self, running: Running, gate: Gate, ready: Callable[[], Awaitable[dict[str, object]]]) -> None:
+    def __init__(
+        self,
+        running: Running,
+        gate: Gate,
+        ready: Callable[[], Awaitable[dict[str, object]]],
+        noticed: Callable[[str], None],
+    ) -> None:
         service = running.settings.config.service
         self.ending = asyncio.Event()
         self.sessions = Sessions(service.sessions, 60.0 * service.session_minutes)
@@ -52,6 +58,7 @@ class Application:
         self._starting = starting(SESSIONS_AT_ONCE, SECONDS_A_SESSION)
         self._bodies = Bodies()
         self._ready = ready
+        self._notice = noticed
         hosts = [service.public_host] if service.public_host else []
         origins = [service.public_url] if service.public_url else []
         self._guarded = HostOriginGuardMiddleware(self._routed, hosts, origins, "strict")
@@ -91,6 +98,7 @@ class Application:
             await later(503, error.message, 5)(scope, receive, send)
             return
         if not isinstance(who, Bearer):
+            self._notice("invalid_token" if who.presented else "no_token")
             told = "the token is not valid (any more)" if who.presented else "show a client token"
             await refuse(401, told, headers={"www-authenticate": who.challenge})(scope, receive, send)
             return
@@ -100,6 +108,7 @@ class Application:
             return
         body = await self._bodies.read(receive) if scope["method"] == "POST" else b""
         if isinstance(body, Response):
+            self._notice("body_refused")
             await body(scope, receive, send)
             return
         scope.setdefault("state", {})["bearer"] = who
@@ -113,11 +122,11 @@ class Application:
         version = _one(scope["headers"], _VERSION)
         if scope["method"] != "POST" or (version is not None and version not in HANDSHAKE_PROTOCOL_VERSIONS):
             return None
-        wait = self.sessions.room(client)
-        if wait:
-            return later(429, "too many sessions are open", wait)
-        wait = self._starting.take(client)
-        return later(429, "too many sessions were opened of late", wait) if wait else None
+        wait = self.sessions.room(client) or self._starting.take(client)
+        if not wait:
+            return None
+        self._notice("sessions_limited")
+        return later(429, "too many sessions are open, or were opened of late", wait)
 
     async def _served(self, who: Bearer, scope: Scope, receive: Receive, send: Send) -> None:
         session = _one(scope["headers"], _SESSION)

@@ -5,20 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from fastmcp.server.dependencies import get_http_request
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from datetime import datetime
 
     from mcp_proton.bootstrap import Running
 
 
 @dataclass(frozen=True, slots=True)
 class Bearer:
-    """An authenticated client: the owner's label for it, and what vouches for it (the public half of its token)."""
+    """An authenticated client: the owner's label for it, what vouches for it (the public half of its token), and the first
+    16 digits of that token's hash.
+    """
 
     client: str
     subject: str
-    expires: datetime | None = None
+    hash: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +36,15 @@ class Stranger:
         if not self.presented:
             return 'Bearer realm="mcp-proton"'
         return 'Bearer realm="mcp-proton", error="invalid_token", error_description="the token is not valid (any more)"'
+
+
+def present() -> Bearer | None:
+    """Return who sent the request that is being served; None outside of one."""
+    try:
+        found = get_http_request().scope.get("state", {}).get("bearer")
+    except RuntimeError:
+        return None
+    return found if isinstance(found, Bearer) else None
 
 
 class Bearers:
@@ -52,7 +64,7 @@ class Bearers:
         known = await self._running.tokens.check(token.strip())
         if known is None or not await self._is_let_in(known.client):
             return Stranger(presented=True)
-        return Bearer(known.client, known.shown, known.expires)
+        return Bearer(known.client, known.shown, known.digest.hex()[:16])
 
     async def _is_let_in(self, client: str) -> bool:
         listed = client in self._running.config.current().clients

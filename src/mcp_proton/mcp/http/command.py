@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import logging
 import os
 import sys
 from contextlib import AsyncExitStack
@@ -12,17 +13,24 @@ from typing import TYPE_CHECKING
 from mcp_proton import bootstrap
 from mcp_proton.config.serving import Place, place
 from mcp_proton.domain.errors import MailError, NotFound
-from mcp_proton.mcp.doorway import wide_open
 from mcp_proton.mcp.logs import to_stderr
 
-from . import listening
+from . import listening, watching
 from .app import Application
+from .limits import Limits
 from .readiness import Readiness
 from .running import serve
 from .servers import PATH
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from socket import socket
+
+    from starlette.types import ASGIApp
+
+    from mcp_proton.config.tables import Service
+
+    from .metrics import Metrics
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -38,27 +46,52 @@ def run(arguments: Sequence[str]) -> int:
 
 async def _serve(where: Place | None, *, demo: bool) -> None:
     to_stderr()
+    if not demo and not bootstrap.settings(os.environ).config.accounts:
+        raise NotFound("no account is connected yet", next="run `mcp-proton setup`, or try --demo")
     async with AsyncExitStack() as stack:
-        if not demo and not bootstrap.settings(os.environ).config.accounts:
-            raise NotFound("no account is connected yet", next="run `mcp-proton setup`, or try --demo")
         world = bootstrap.demonstration() if demo else bootstrap.real(os.environ)
         running = await stack.enter_async_context(world)
         service = running.settings.config.service
+        to_stderr(getattr(logging, service.log.upper()), service.log_format)
         door = listening.opened(where or place(service.listen), service.socket_group)
         stack.callback(door.close)
+        limits, observers, notices = Limits(service), [watching.audit], watching.Notices()
+        doors: list[tuple[ASGIApp, socket]] = []
+        metrics = _metrics(running, service, stack, doors)
+        if metrics is not None:
+            observers.append(metrics.called)
+            notices = watching.Notices(metrics.noticed)
+        app = Application(running, watching.Watched(limits, observers), Readiness(running).look, notices)
+        stack.push_async_callback(app.aclose)
+        if metrics is not None:
+            metrics.watch(app.sessions, limits.turns)
         if not demo:
             running.service.recover()
-        app = Application(running, wide_open, Readiness(running).look)
-        stack.push_async_callback(app.aclose)
-        _announce(door, await running.tokens.issue(bootstrap.DEMO_CLIENT) if demo else None)
-        await serve([(app, door.socket)], app.ending.set)
+        await _announce(door, running, demo=demo)
+        await serve([(app, door.socket), *doors], app.ending.set)
 
 
-def _announce(door: listening.Listening, token: str | None) -> None:
-    sys.stderr.write(f"mcp-proton: serving at {door if door.path else f'{door}{PATH}'}\n")
-    if token is not None:
+def _metrics(
+    running: bootstrap.Running, service: Service, stack: AsyncExitStack, doors: list[tuple[ASGIApp, socket]]
+) -> Metrics | None:
+    """Open the listener for metrics, where there shall be one."""
+    if service.metrics_listen is None:
+        return None
+    from .metrics import Metrics
+
+    metrics, door = Metrics(running.service.world.journal), listening.opened(place(service.metrics_listen))
+    stack.callback(door.close)
+    doors.append((metrics, door.socket))
+    watching.write("measuring", where=f"{door}/metrics")
+    return metrics
+
+
+async def _announce(door: listening.Listening, running: bootstrap.Running, *, demo: bool) -> None:
+    if demo:
+        token = await running.tokens.issue(bootstrap.DEMO_CLIENT)
         sys.stderr.write(f"mcp-proton: the demonstration's client token is {token}\n")
-    sys.stderr.flush()
+        sys.stderr.flush()
+    watching.write("serving", where=str(door) if door.path else f"{door}{PATH}")
 
 
 def _parser() -> argparse.ArgumentParser:
