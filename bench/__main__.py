@@ -8,7 +8,21 @@ from collections.abc import Callable
 
 from tests.servers import gluon_build
 
-from . import door, filing, journal, listing, memory, places, reading, searching, sending, startup, trashing
+from . import (
+    door,
+    filing,
+    journal,
+    listing,
+    memory,
+    places,
+    reading,
+    searching,
+    sending,
+    serving,
+    startup,
+    transfer,
+    trashing,
+)
 from .timing import Figure, tell
 
 MANY = 50_000
@@ -66,11 +80,21 @@ def run_filing() -> None:
         tell(asyncio.run(filing.recipe(place, 350)))
 
 
+def run_transfer() -> None:
+    """Mail into files and back, on Dovecot and on the simulator."""
+    with places.dovecot() as mailbox:
+        tell(asyncio.run(transfer.exports(mailbox(places.letters(1_000, size=8_000)), 1_000)))
+        tell(asyncio.run(transfer.imports(mailbox(places.letters(1)), 1_000)))
+    with places.simulator(2_000) as place:
+        tell(asyncio.run(transfer.exports(place, 1_000)))
+
+
 PARTS: dict[str, Callable[[], list[Figure] | None]] = {
     "listing": run_listing,
     "reading": run_reading,
     "searching": run_searching,
     "filing": run_filing,
+    "transfer": run_transfer,
     "engine": run_engine,
     "trashing": trashing.measure,
     "journal": journal.measure,
@@ -78,6 +102,7 @@ PARTS: dict[str, Callable[[], list[Figure] | None]] = {
     "door": door.measure,
     "memory": memory.measure,
     "startup": startup.measure,
+    "serving": serving.measure,
 }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import ssl
+from typing import BinaryIO
 
 
 class RawClient:
@@ -22,11 +23,25 @@ class RawClient:
             self._socket = context.wrap_socket(self._socket)
         self.command(b'LOGIN "%s" "%s"' % (username.encode(), password.encode()))
 
-    def command(self, line: bytes) -> int:
+    def command(self, line: bytes, into: BinaryIO | None = None) -> int:
         """Send one command and read its answer; return how many bytes it had."""
-        return self.commands([line])
+        return self.commands([line], into)
 
-    def commands(self, lines: list[bytes]) -> int:
+    def append(self, mailbox: bytes, message: bytes) -> None:
+        """APPEND one message and wait for the answer: the literal after the server's go-ahead."""
+        self._count += 1
+        tag = b"r%d" % self._count
+        self._socket.sendall(tag + b" APPEND %s {%d}\r\n" % (mailbox, len(message)))
+        if not self._socket.recv(65536).startswith(b"+"):
+            raise ConnectionError("the server does not take the message")
+        self._socket.sendall(message + b"\r\n")
+        answer = b""
+        while tag + b" OK" not in answer:
+            answer += self._socket.recv(65536) or b"closed"
+            if answer.endswith(b"closed"):
+                raise ConnectionError("the server closed the connection")
+
+    def commands(self, lines: list[bytes], into: BinaryIO | None = None) -> int:
         """Send several commands in one packet and read the answers up to the last tagged line."""
         tags = []
         packet = b""
@@ -42,6 +57,8 @@ class RawClient:
             if not chunk:
                 raise ConnectionError("the server closed the connection")
             total += len(chunk)
+            if into is not None:
+                into.write(chunk)
             tail = (tail + chunk)[-4096:] if len(chunk) < 4096 else tail[-64:] + chunk
             place = tail.rfind(last)
             if place >= 0 and tail.endswith(b"\r\n") and b"\r\n" not in tail[place + 2 : -2]:

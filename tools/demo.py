@@ -32,6 +32,7 @@ CONFIG = """
 kind = "bridge"
 host = "{host}"
 imap_port = {imap_port}
+smtp_port = {smtp_port}
 username = "{username}"
 secret = "file:{secret}"
 certificate = "{certificate}"
@@ -45,6 +46,7 @@ preset = "custom"
 [custom]
 export = "allow"
 organize = "ask"
+send = "ask"
 destroy = "deny"
 
 [boundaries]
@@ -202,7 +204,22 @@ async def approving(client: Client[Any], owner: Owner) -> None:
     )
 
 
-ACTS = (reading, approving)
+async def answering(client: Client[Any], owner: Owner) -> None:
+    """A reply: shown to the owner as it would leave, sent once, and known again afterwards."""
+    found = await call(client, "Which mail wants an answer?", "messages_search", query="from:ferreira", limit=1)
+    reply = {"message": found["messages"][0]["handle"], "text": "Thank you. Thursday suits us well."}
+    waiting = await call(client, "Answer it (the rules ask the owner first).", "mail_reply", **reply)
+    operation = waiting["operation_id"]
+    owner.types("The owner sees exactly what would leave, to whom,", "approvals", "show", operation)
+    secretly = ("--passphrase-file", str(owner.passphrase))
+    owner.types("and says yes.", "approvals", "approve", operation, secretly=secretly)
+    await call(client, "The agent goes on with it, once.", "operations_resume", operation_id=operation)
+    await call(client, "A second time nothing is sent.", "operations_resume", operation_id=operation)
+    await call(client, "The same once more: Bridge would say yes, and drop it without a word.", "mail_reply", **reply)
+    owner.types("What left, to whom, and what is known of it:", "receipts", "show", operation)
+
+
+ACTS = (reading, approving, answering)
 
 
 async def call(client: Client[Any], why: str, tool: str, **arguments: Any) -> dict[str, Any]:

@@ -310,11 +310,14 @@ async def _opened(found: Settings, vault: SecretProvider, environ: Mapping[str, 
     from mcp_proton.storage.channels import SqlChannels
     from mcp_proton.storage.database import Database
     from mcp_proton.storage.dates import FileDateIndexes
+    from mcp_proton.storage.draft_notes import SqlDraftNotes
     from mcp_proton.storage.files import private_folder
     from mcp_proton.storage.journal import SqlJournal
     from mcp_proton.storage.leases import SqlLeases
+    from mcp_proton.storage.mail_files import FileMailFiles
     from mcp_proton.storage.policyfile import PolicyInForce
     from mcp_proton.storage.runners import Runner
+    from mcp_proton.storage.sendings import SqlSendings
     from mcp_proton.storage.sightings import FileSightings
     from mcp_proton.storage.switches import SqlSwitches
 
@@ -334,13 +337,16 @@ async def _opened(found: Settings, vault: SecretProvider, environ: Mapping[str, 
             backend(name, account, lambda: vault.secret(name), dates=dates, known=known, sightings=sightings)
         )
 
+    def opened_for(effect: Effect) -> list[Path]:
+        return [path for fence in rules.current().fences for path in fence.folders.get(effect, ())]
+
     accounts = Accounts(found.config, served)
     artifacts = FileArtifacts(
         found.folders.artifacts,
         clock,
         keep=timedelta(days=kept.artifact_days),
         most_octets=kept.artifact_megabytes << 20,
-        exports=lambda: [path for one in rules.current().fences for path in one.folders.get(Effect.EXPORT, ())],
+        exports=lambda: opened_for(Effect.EXPORT),
     )
     leases = SqlLeases(database, clock, runner)
 
@@ -358,9 +364,13 @@ async def _opened(found: Settings, vault: SecretProvider, environ: Mapping[str, 
             timezone=found.config.service.zone,
             accounts_of=lambda client: config.current().accounts_of(client),
             reviews=lambda client: config.current().reviews(client),
+            spool=found.folders.state,
         ),
         leases=leases,
+        sendings=SqlSendings(database),
+        draft_notes=SqlDraftNotes(database, clock),
         channels=SqlChannels(database, clock),
+        files=FileMailFiles(exports=lambda: opened_for(Effect.EXPORT), imports=lambda: opened_for(Effect.IMPORT)),
         alarm=SqlSwitches(database, _switches(found), clock).freeze,
         clear=lambda: trials.clear(accounts.names),
     )
@@ -471,6 +481,8 @@ def _bridge(
 
     login = Credentials(account.username, password)
     more.setdefault("identity", _IDENTITY)
+    more.setdefault("outlet", outlet(account, login))
+    more.setdefault("configured", account.senders)
     return BridgeBackend(
         name, endpoint(account), login, guarded_trash=guarded, findings=known, sightings=sightings, **more
     )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from mcp_proton.domain.mail import Identity
 from tests.contract import outside, worlds
 from tests.servers import postfix
 
@@ -37,7 +38,7 @@ def _opened(name: str, request: pytest.FixtureRequest) -> AbstractAsyncContextMa
         case "engine_of_the_fake":
             return worlds.engine(request.getfixturevalue("gluon_server"), model="fake")
         case _:
-            return worlds.server(request.getfixturevalue(name))
+            return worlds.server(request.getfixturevalue(name), configured=[WRITER])
 
 
 @pytest.fixture(params=["memory", "simulator", _on_engine("engine"), *_SERVERS])
@@ -45,6 +46,9 @@ async def world(request: pytest.FixtureRequest) -> AsyncIterator[World]:
     """An account that holds nothing yet."""
     async with _opened(request.param, request) as made:
         yield made
+
+
+WRITER = Identity("writer@example.org", "Writer")
 
 
 @pytest.fixture(

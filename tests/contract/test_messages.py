@@ -38,6 +38,21 @@ async def test_a_handle_is_text_that_comes_back(world: World) -> None:
     assert (await world.backend.envelopes([handle]))[0].handle == handle
 
 
+async def test_many_are_read_whole_small_and_large_alike(world: World) -> None:
+    """P-63: what each is made of is what reading it alone gives; what is gone is left out."""
+    big = with_attachment(OCTETS, name="big.bin")
+    await world.put(*[Mail(letter(f"number {n}", number=n)) for n in range(3)], Mail(big))
+    rows = await newest(world)
+    expected = {row.handle: await read(world, row.handle) for row in rows}
+    found = {}
+    async for one in world.backend.whole([row.handle for row in rows]):
+        found[one.envelope.handle] = (one.envelope.subject, b"".join([piece async for piece in one.octets]))
+    assert {handle: octets for handle, (_, octets) in found.items()} == expected
+    assert {handle: subject for handle, (subject, _) in found.items()} == {row.handle: row.subject for row in rows}
+    await world.empty_inbox()
+    assert [one async for one in world.backend.whole([row.handle for row in rows])] == []
+
+
 async def test_envelopes_come_in_the_order_asked(world: World) -> None:
     await world.put(*[Mail(letter(f"number {n}", number=n)) for n in range(4)])
     handles = [row.handle for row in await newest(world)]

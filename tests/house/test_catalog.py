@@ -19,7 +19,7 @@ CATALOG = registry.load()
 ALL = list(CATALOG)
 FAMILIES = {
     "accounts", "mailboxes", "messages", "attachments", "labels", "drafts", "mail", "imports", "exports", "jobs", "events",
-    "threads", "addresses", "operations", "artifacts", "capabilities", "approvals", "folders",
+    "threads", "addresses", "operations", "artifacts", "capabilities", "approvals", "folders", "invitations", "receipts",
 }  # fmt: skip
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from mcp_proton.domain.caller import Audience, Caller, Surface, owner
 from mcp_proton.domain.handles import Handle
+from mcp_proton.domain.transfer import MailFiles
 from mcp_proton.policy.model import Policy
 from mcp_proton.policy.reading import PolicyReader
 from mcp_proton.services import registry
@@ -58,6 +59,7 @@ class House:
     work: MemoryAccount = field(default_factory=lambda: MemoryAccount("work"))
     clock: FixedClock = field(default_factory=FixedClock)
     artifacts: MemoryArtifacts = field(default_factory=MemoryArtifacts)
+    files: MailFiles | None = None
     agent: Caller = field(default_factory=lambda: Caller("hermes", Audience.AGENT, Surface.TOOL))
 
     def __post_init__(self) -> None:
@@ -72,6 +74,7 @@ class House:
                 journal=self.journal,
                 artifacts=self.artifacts,
                 clock=self.clock,
+                files=self.files,
             )
         )
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mcp_proton.domain.errors import Ambiguous, Unavailable
+from mcp_proton.domain.errors import Ambiguous, Unavailable, Unsupported
 from mcp_proton.domain.handles import Handle
 from mcp_proton.domain.mail import Role
 from mcp_proton.domain.outcome import Ending, Fate, Record, Status
@@ -118,6 +118,28 @@ def _box_verb(name: str) -> Any:
     return act
 
 
+async def _append(self: FaultyAccount, to: Any, mail: Any, **more: Any) -> Handle:
+    """Each message is a step of its own."""
+    before, after = self.due("before"), self.due("after")
+    number, self.chunks = self.chunks, self.chunks + 1
+    if before:
+        self.chunks = number
+        self.strike([])
+        self.chunks += 1
+        if self.fault is not None and self.fault.kind == "no":
+            raise Unsupported("the server said no", code="server_refused")
+    self.acted["append"] += 1
+    done = await MemoryAccount.append(self, to, mail, **more)
+    if after:
+        self.chunks = number
+        self.strike([])
+        self.chunks += 1
+        if self.fault is not None and self.fault.kind == "no":
+            raise Ambiguous("no, which may not mean undone")
+    return done
+
+
+FaultyAccount.append = _append  # type: ignore[method-assign]
 for _name in VERBS:
     setattr(FaultyAccount, _name, _verb(_name))
 for _name in BOX_VERBS:

@@ -17,11 +17,13 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from mcp_proton.domain.caller import owner
 from mcp_proton.services import batches
+from mcp_proton.services.operations import exports
 from mcp_proton.services.service import MailService
 from mcp_proton.services.world import Settings, World
 from mcp_proton.storage.database import Database
 from mcp_proton.storage.journal import SqlJournal
 from mcp_proton.storage.leases import SqlLeases
+from mcp_proton.storage.mail_files import FileMailFiles
 from mcp_proton.storage.migrating import migrate
 from mcp_proton.storage.runners import Runner
 from mcp_proton.testing import MemoryAccount, MemoryAccounts
@@ -33,6 +35,28 @@ class LoggedAccount(MemoryAccount):
 
     log: Path
     hang: str | None = None
+    at: int | None = None
+    """The append to hang at; every step of anything else hangs."""
+    appended: int = 0
+
+    read: int = 0
+
+    async def whole(self, handles: Any) -> Any:
+        self.read += 1
+        if self.hang == "whole" and self.read > (self.at or 0):
+            await self._hang("whole")
+        async for one in super().whole(handles):
+            yield one
+
+    async def append(self, to: Any, mail: Any, **more: Any) -> Any:
+        mine = self.appended == self.at
+        self.appended += 1
+        if mine:
+            await self._hang("before")
+        handle = await super().append(to, mail, **more)
+        if mine:
+            await self._hang("after")
+        return handle
 
     async def move(self, handles: Any, to: Any) -> Any:
         await self._hang("before")
@@ -76,6 +100,7 @@ class Process:
                 self.house.clock,
                 Settings(background_from=background_from, patience=0.05),
                 SqlLeases(self.database, self.house.clock, self.runner),
+                files=FileMailFiles(*[lambda: [store.parent.parent / "Mail"]] * 2),
             )
         )
 
@@ -88,7 +113,7 @@ class Process:
             self.house.rules(**command["rules"])
             return "ok"
         if "hang" in command:
-            self.account.hang = command["hang"]
+            self.account.hang, self.account.at = command["hang"], command.get("at")
             return "ok"
         who = owner() if command.get("owner") else None
         return await self.house.ask(command["ask"], who, **command.get("with", {}))
@@ -108,5 +133,5 @@ async def serve(process: Process) -> None:
 
 
 if __name__ == "__main__":
-    batches.CHUNK = 2
+    batches.CHUNK = exports.STEP = 2
     asyncio.run(serve(Process(Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3]), *map(int, sys.argv[4:]))))

@@ -13,8 +13,10 @@ from typing import Any
 import pytest
 
 from mcp_proton.domain.caller import owner
+from mcp_proton.domain.effects import CHANGING
 from mcp_proton.domain.mail import Role
 from mcp_proton.domain.outcome import Ending, Status
+from mcp_proton.domain.transfer import MailFiles
 from mcp_proton.services import batches
 from mcp_proton.services.service import MailService
 from mcp_proton.services.world import World
@@ -39,6 +41,7 @@ MESSAGE_OPERATIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "messages_not_spam": ("Spam", {}),
     "messages_mark_deleted": ("INBOX", {}),
     "messages_destroy": ("Trash", {}),
+    "drafts_discard": ("Drafts", {}),
     "labels_apply": ("INBOX", {"label": "Labels/Work"}),
     "labels_remove": ("Labels/Work", {"label": "Labels/Work"}),
 }
@@ -67,8 +70,8 @@ DISK = [("open", 0), ("begin", 0), ("begin", 1), ("note", 0), ("advance", 0)]
 class Site(House):
     """A house whose account and journal fail when told to."""
 
-    def __init__(self) -> None:
-        super().__init__(personal=FaultyAccount("personal"))
+    def __init__(self, files: MailFiles | None = None) -> None:
+        super().__init__(personal=FaultyAccount("personal"), files=files)
         self.account: FaultyAccount = self.personal  # type: ignore[assignment]
         self.journal = FullDisk(self.clock)
         self.account.add_mailbox("Elsewhere")
@@ -92,6 +95,7 @@ class Site(House):
                 self.journal,
                 self.artifacts,
                 self.clock,
+                files=self.files,
             )
         )
 
@@ -146,7 +150,7 @@ async def check(site: Site, name: str, asked: list[str], before: list[bytes], to
     if name == "messages_copy":
         assert set(after) == set(before)
         assert len(after) <= 2 * len(before)
-    elif name == "messages_destroy":
+    elif name in ("messages_destroy", "drafts_discard"):
         assert len(before) - len(after) == len(done), "lost, or kept against the journal"
     else:
         assert after == before, "lost or doubled"
@@ -236,6 +240,9 @@ def test_every_operation_that_changes_messages_is_in_the_matrix() -> None:
     from mcp_proton.services.registry import primitive
 
     covered = set(MESSAGE_OPERATIONS) | set(BOX_OPERATIONS)
-    changing = {one.name for one in CATALOG if primitive(one).chunked and not one.name.endswith("_matching")}
-    assert changing - covered == {"mailboxes_empty"}  # a snapshot, then messages_destroy
+    chunked = (one for one in CATALOG if primitive(one).chunked and not one.name.endswith("_matching"))
+    changing = {one.name for one in chunked if primitive(one).effects & CHANGING}
+    elsewhere = {"mailboxes_empty"}  # a snapshot, then messages_destroy
+    elsewhere |= {"imports_create", "drafts_create", "drafts_update"}  # matrices of their own
+    assert changing - covered == elsewhere
     assert isinstance(CATALOG.by_name["mailboxes_empty"], Shorthand)

@@ -42,6 +42,7 @@ app.command(f"{_HERE}.accounts:app", name="accounts", help="See, check and remov
 app.command(f"{_HERE}.clients:app", name="clients", help="See, add and remove the agents you let in.")
 app.command(f"{_HERE}.policy:app", name="policy", help="See and choose what agents may do.")
 app.command(f"{_HERE}.approvals:app", name="approvals", help="See what waits for you, and answer.")
+app.command(f"{_HERE}.receipts:app", name="receipts", help="See what was sent, and check a message against it.")
 app.command(f"{_HERE}.activity:app", name="activity", help="See what was done, by whom.")
 app.command(f"{_HERE}.operate:app", name="do", help="Do one thing yourself, through the same door as every agent.")
 app.command(f"{_HERE}.configuration:app", name="config", help="Check your files, and see where they are.")

@@ -51,7 +51,7 @@ async def prove(
         kind=server.kind,
         host=server.host,
         imap_port=server.port,
-        smtp_port=server.smtp_port,
+        smtp_port=server.smtp_port or _smtp_port_before(before, server),
         security=server.security,
         username=username,
         secret=place,
@@ -71,6 +71,11 @@ async def prove(
     if not health.connected:
         raise _ended(health.code, health.why or "the login did not succeed", health.next)
     return replace(told, password=None if stored else offered)
+
+
+def _smtp_port_before(before: Account | None, server: Server) -> int | None:
+    """The port that was written for the same server: one that is not found again need not be gone."""
+    return before.smtp_port if before is not None and before.host == server.host else None
 
 
 def _kept_for_sending(before: Account | None) -> dict[str, Any]:

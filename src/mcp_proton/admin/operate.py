@@ -17,6 +17,7 @@ from mcp_proton.domain.caller import Audience, owner
 from mcp_proton.domain.effects import DESTRUCTIVE
 from mcp_proton.services import registry
 from mcp_proton.services.answers import answer
+from mcp_proton.services.fields import ours
 
 from . import reviewing
 from .exits import Exit
@@ -59,7 +60,10 @@ def _command(definition: Definition, help_text: str) -> Callable[..., Any]:
                 outcome = await reviewing.answered(service, outcome, printer, yes=yes)
             return printer.answer(answer(outcome))
 
-    parameters = [_parameter(field, info) for field, info in request.model_fields.items()]
+    offered = {
+        field: info for field, info in request.model_fields.items() if (info.alias or field) not in ours(request)
+    }
+    parameters = [_parameter(field, info) for field, info in offered.items()]
     parameters.sort(key=lambda one: one.default is not inspect.Parameter.empty)
     positions = [one.name for one in parameters if one.default is inspect.Parameter.empty]
     asking = {"yes": Yes} if registry.primitive(definition).effects & DESTRUCTIVE else {}

@@ -40,11 +40,19 @@ def rows(shown: Mapping[str, Any]) -> list[str]:
     """Return what would happen, a line for each thing; `!` marks a risk, quotes mark what a stranger wrote."""
     told = [f"{shown.get('client', '')} asks for {shown.get('operation', '')}: {shown.get('summary', '')}"]
     for one in shown.get("lines", []):
-        value = f"“{one['value']}”" if one.get("from_stranger") else one.get("value", "")
-        told.append(f"  {'!' if one.get('risk') else ' '} {one['label']}: {value}".rstrip(": "))
+        told += _line(one)
     if shown.get("expires_at"):
         told.append(f"  {shown['state']}, until {shown['expires_at']}")
     return told
+
+
+def _line(one: Mapping[str, Any]) -> list[str]:
+    """Return one thing to look at. Every line of a longer text is led in, so that none can pass for a line of ours."""
+    mark, value = "!" if one.get("risk") else " ", str(one.get("value", ""))
+    if "\n" in value:
+        return [f"  {mark} {one['label']}:", *(f"      | {text}" for text in value.split("\n"))]
+    shown = f"“{value}”" if one.get("from_stranger") else value
+    return [f"  {mark} {one['label']}: {shown}".rstrip(": ")]
 
 
 def remark(shown: Mapping[str, Any], printer: Printer) -> None:

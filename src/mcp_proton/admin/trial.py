@@ -24,6 +24,10 @@ _PATIENCE = Timing(connect=10.0, greeting=15.0)
 """shorter than in service: somebody sits and waits, and a server that is well greets at once"""
 
 
+_NOT_TRIED = frozenset({"send", "files_sent"})
+"""what no trial can prove, since it would have to send; `capabilities_report` tells its standing"""
+
+
 @dataclass(frozen=True)
 class Trial:
     """How it went. `mailboxes` is how many there are, `unverified` what is not known to work on this server.
@@ -52,7 +56,8 @@ async def log_in(
         if not health.connected:
             return Trial(health)
         features = backend.features()
-        unverified = tuple(sorted(word for word, standing in features.items() if standing is Standing.UNVERIFIED))
+        open_words = (word for word, standing in features.items() if standing is Standing.UNVERIFIED)
+        unverified = tuple(sorted(word for word in open_words if word not in _NOT_TRIED))
         found = Trial(health, await _mailboxes(backend), unverified)
         return await _tried_to_send(backend, found) if account.sending else found
     finally:

@@ -117,7 +117,9 @@ class BridgeBackend(ImapBackend):
         self._appending = BridgeAppending(self._pool, departed, sent_lately)
         outlet = settings.get("outlet")
         if outlet is not None:
-            self._outbox = BridgeOutbox(outlet, self._tracing, self._pool, self._mailbox_of, departed)
+            self._outbox = BridgeOutbox(
+                outlet, self._tracing, self._pool, self._mailbox_of, departed, lambda: self.unsettled(look=False)
+            )
 
     # --- changing: one writer at a time, since two that do the same MOVE lose the message --------------------------
 

@@ -35,7 +35,7 @@ SETTLED = timedelta(seconds=MISMATCH)
 
 
 class BridgeOutbox(Outbox):
-    """`resolve` gives the mailbox of a handle, `departed` remembers what went."""
+    """`resolve` gives a handle's mailbox, `departed` remembers what went, `unsettled` says why Bridge is not up to date."""
 
     def __init__(
         self,
@@ -44,9 +44,10 @@ class BridgeOutbox(Outbox):
         pool: Callable[[], Pool],
         resolve: Callable[[Handle], Awaitable[Mailbox]],
         departed: Departed,
+        unsettled: Callable[[], Awaitable[str | None]],
     ) -> None:
         super().__init__(outlet, tracing, pool)
-        self._resolve, self._departed = resolve, departed
+        self._resolve, self._departed, self._unsettled = resolve, departed, unsettled
 
     @cached_property
     def _submitting(self) -> BridgeSubmitting:
@@ -76,7 +77,8 @@ class BridgeOutbox(Outbox):
             ids = await self._ids([found.sent, *found.drafts])
             real = tuple(one for one in found.drafts if ids.get(one) != ids.get(found.sent))
             found = replace(found, drafts=real)
-        return replace(found, settled=found.sent is not None or datetime.now(UTC) - since >= SETTLED)
+        settled = datetime.now(UTC) - since >= SETTLED and await self._unsettled() is None
+        return replace(found, settled=found.sent is not None or settled)
 
     @property
     def files_sent(self) -> bool:

@@ -119,9 +119,10 @@ SENDING_KEYS = frozenset({"sending", "smtp_host", "smtp_security", "smtp_certifi
 class Account(Table):
     """`[accounts.NAME]`: one login.
 
-    `guarded_trash`: on Bridge, a star holds what is moved to Trash until it was seen there.
     `sending` off: mail is read, filed and drafted only. What is left out of `smtp_…` is as for IMAP. `identities` are the
     addresses to send as, beside the login name; `signatures` are by address.
+
+    `guarded_trash`: on Bridge, a star holds what is moved to Trash until it was seen there.
     """
 
     kind: Annotated[Kind, BeforeValidator(_kind)]

@@ -14,6 +14,7 @@ from .mail import Envelope, Identity, Mailbox, Role, Structure
 from .outcome import Fate
 from .outgoing import Octets, Submits
 from .query import Query
+from .transfer import Whole
 
 
 class Standing(StrEnum):
@@ -169,6 +170,13 @@ class MailBackend(Protocol):
         """Yield octets of a section in chunks: "" is the whole message, "HEADER" its header, "1.2" a part as encoded.
 
         From octet `start`, at most `limit`. Bounded memory whatever the size. `NotFound` for a section that is not there.
+        """
+        ...
+
+    def whole(self, handles: Sequence[Handle]) -> AsyncIterator[Whole]:
+        """Yield those messages that are still there, whole, in any order: for many at once, in bounded memory.
+
+        The octets of one are read before the next is asked for; what vanishes while it is read raises `Stale` there.
         """
         ...
 

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 from zoneinfo import ZoneInfo
 
 from .caller import Caller
 from .consequences import Consequence
+from .draft_notes import DraftNotes
 from .effects import Effect
 from .handles import Handle
+from .lease import Lease
 from .mail import Mailbox, Role
 from .outcome import Fate, Tally
+from .outgoing import Letter, Octets
 from .plan import Doubt
 from .ports import Artifacts, Clock, Journal, MailBackend
+from .sendings import Sending, Sendings
+from .transfer import MailFiles
 
 Act = Callable[[MailBackend, Mailbox, Sequence[Handle]], Awaitable[Sequence[Fate]]]
 """Acts on some messages of one mailbox, all at once, and tells how each ended."""
@@ -47,6 +54,17 @@ class Snapshot:
     complete: bool = True
 
 
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """A letter and its octets, ready to leave. `wire` is their digest; `draft` is the draft it was made from."""
+
+    account: str
+    letter: Letter
+    octets: Octets
+    wire: str
+    draft: Handle | None = None
+
+
 class Context(Protocol):
     """The world as one call sees it."""
 
@@ -64,8 +82,28 @@ class Context(Protocol):
         ...
 
     @property
+    def files(self) -> MailFiles:
+        """The owner's folders, as far as they are open for mail."""
+        ...
+
+    @property
     def journal(self) -> Journal:
         """The journal; it scopes records by the caller it is given."""
+        ...
+
+    @property
+    def sendings(self) -> Sendings:
+        """What is remembered of mail that was about to leave."""
+        ...
+
+    @property
+    def draft_notes(self) -> DraftNotes:
+        """What servers do not keep of drafts."""
+        ...
+
+    @property
+    def spool(self) -> Path | None:
+        """Where mail is put together on its way out."""
         ...
 
     @property
@@ -125,12 +163,38 @@ class Context(Protocol):
         """Return the account's mailboxes with how much they hold: for a plan that must say so."""
         ...
 
-    async def batch(self, handles: Sequence[Handle], act: Act, what: str, *, provable: bool = False) -> Tally:
+    async def earlier(self) -> Sequence[Fate]:
+        """Return how items of this operation ended before it was interrupted; none where nothing interrupted it."""
+        ...
+
+    async def batch(
+        self,
+        handles: Sequence[Handle],
+        act: Act,
+        what: str,
+        *,
+        provable: bool = False,
+        known: Mapping[Handle, str] | None = None,
+        step: int | None = None,
+    ) -> Tally:
         """Act on many messages, a chunk at a time: intent, act, fate. The only way to change messages.
 
         Stops between chunks when asked to, when the rules say no by now, and when the account cannot be reached;
         what was not begun is SKIPPED. `provable`: identities are noted with the intent, so that a chunk whose
-        answer is lost can be settled by looking. A repeated handle is acted upon once.
+        answer is lost can be settled by looking; `known` gives those that the backend does not know. `step`: how many
+        at once, where that is not what is usual. A repeated handle is acted upon once.
+        """
+        ...
+
+    def writing(self, account: str) -> AbstractAsyncContextManager[Lease]:
+        """Be the only one who changes mail in an account; or who does what else is named so, while others go on."""
+        ...
+
+    async def send(self, mail: Outgoing) -> Sending:
+        """Hand one mail over, once, and say what became of it. The only way to send.
+
+        Refused before anything is sent: `Conflict` (`would_be_suppressed`, `may_be_sent_already`). Written down before it
+        leaves; a lost answer is stage UNKNOWN, and it is never sent again.
         """
         ...
 

@@ -11,8 +11,9 @@ from pydantic import BaseModel, ConfigDict
 
 from .caller import Audience
 from .effects import READING, Effect
+from .handles import Handle
 from .outcome import Fate, Status
-from .plan import Impact, ReviewLine
+from .plan import Impact, ReviewLine, Unfamiliar
 
 if TYPE_CHECKING:
     from .context import Context
@@ -45,11 +46,13 @@ class Finer:
     """What an operation's own `plan` adds to what the field types say.
 
     `effects` replaces the operation's effects for the scopes in the request; `impacts` are added as they are.
+    `unfamiliar` are recipients that the owner is asked about even where sending is allowed.
     """
 
     effects: frozenset[Effect] | None = None
     impacts: frozenset[Impact] = frozenset()
     review: tuple[ReviewLine, ...] = ()
+    unfamiliar: tuple[Unfamiliar, ...] = ()
 
 
 Perform = Callable[[Any, "Context"], Awaitable[Any]]
@@ -58,6 +61,8 @@ Pin = Callable[[Any, "Context"], Awaitable[Request]]
 PlanFiner = Callable[[Any, "Context"], Awaitable[Finer]]
 Undo = Callable[[Any, Sequence[Fate]], Sequence[Request]]
 """Returns the requests that take it back, from the request and how its items ended; none where nothing can be."""
+Items = Callable[[Any], Sequence[Handle]]
+"""Returns what an operation acts upon, one fate each; by default it is every message that the request names."""
 Look = Callable[[Any, Sequence[Fate], float, "Context"], Awaitable[Sequence[Fate]]]
 """Looks what became of items, so many seconds ago at least, and returns their fates as they are known now."""
 Happened = Callable[[Any, "Context"], Awaitable["bool | None"]]
@@ -69,10 +74,14 @@ class Operation:
     """One thing the service can do.
 
     `effects` is the most it can ever do; planning refuses a plan that exceeds it. `prepares` are the effects of getting
-    ready (pin, expand). `steers` marks the journal family: no effect on mail of its own, so any known caller may
-    use it on its own records. `chunked`: it acts through `Context.batch` only, so it may go on in the background and be
-    gone on with by another process; `look` settles items whose end is not known, `happened` what acts on no messages.
-    `found` says, for `undo`, where messages are whose only handle the operation took away.
+    ready (pin, expand); where they depend on the request, `ready` says what they are. `purpose`: without this effect there
+    is no use in it, so it is not shown to whom that is denied. `steers` marks the journal family: no effect on mail of its
+    own, so any known caller may use it on its own records. `chunked`: it acts through `Context.batch` only, so it may go on
+    in the background and be gone on with by another process; `look` settles items whose end is not known, `happened` what
+    acts on no messages. `found` says, for `undo`, where messages are whose only handle the operation took away.
+    `repeatable`: asked for twice it does no more than once, since it finds what is done already; one that was interrupted
+    is gone on with from its start. `outlined` are the fields of a request that may be remembered with the record, where
+    others hold content; None: all but the messages.
     """
 
     request: type[Request]
@@ -81,10 +90,14 @@ class Operation:
     perform: Perform
     example: dict[str, Any]
     prepares: frozenset[Effect] = frozenset()
+    ready: PlanFiner | None = None
+    purpose: Effect | None = None
     pin: Pin | None = None
     plan: PlanFiner | None = None
     undo: Undo | None = None
     look: Look | None = None
+    items: Items | None = None
+    outlined: frozenset[str] | None = None
     found: Look | None = None
     happened: Happened | None = None
     chunked: bool = False
@@ -119,6 +132,7 @@ class Shorthand:
     expand: Pin
     example: dict[str, Any]
     prepares: frozenset[Effect] = frozenset()
+    ready: PlanFiner | None = None
     needs: frozenset[str] = frozenset()
 
     @property

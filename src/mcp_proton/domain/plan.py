@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
 
 from .effects import Effect
@@ -45,6 +46,23 @@ class ReviewLine:
     risk: bool = False
 
 
+class Contact(StrEnum):
+    """How far a recipient is from being known well enough to be written to unasked."""
+
+    FIRST = "first_contact"
+    """The owner never wrote to them or heard from them."""
+    ONLY_RECEIVED = "only_received"
+    """The address is known from received mail alone: whoever wrote that mail chose it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unfamiliar:
+    """A recipient, and why the owner is asked about them even where sending is allowed (N-7)."""
+
+    recipient: str
+    contact: Contact
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """Everything a decision needs. Plans add up: `ready | doing`."""
@@ -54,6 +72,7 @@ class Plan:
     recipients: tuple[str, ...] = ()
     paths: tuple[Path, ...] = ()
     review: tuple[ReviewLine, ...] = field(default=())
+    unfamiliar: tuple[Unfamiliar, ...] = ()
     doubts: frozenset[Doubt] = frozenset()
 
     def __or__(self, other: Plan) -> Plan:
@@ -63,6 +82,7 @@ class Plan:
             recipients=tuple(dict.fromkeys((*self.recipients, *other.recipients))),
             paths=tuple(dict.fromkeys((*self.paths, *other.paths))),
             review=(*self.review, *other.review),
+            unfamiliar=tuple(dict.fromkeys((*self.unfamiliar, *other.unfamiliar))),
             doubts=self.doubts | other.doubts,
         )
 

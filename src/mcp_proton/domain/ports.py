@@ -65,6 +65,8 @@ class Opening:
     limits: tuple[Limit, ...] = ()
     background: bool = False
     outline: str | None = None
+    total: int | None = None
+    """How many items there are; None: as many as the plan has targets."""
 
 
 class Journal(Protocol):

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from mcp_proton.domain.outgoing import Octets, Submits
     from mcp_proton.domain.ports import FlagChange, Found, Home, Page
     from mcp_proton.domain.query import Query
+    from mcp_proton.domain.transfer import Whole
     from mcp_proton.imap import pool as pools
     from mcp_proton.imap.box import Box
     from mcp_proton.imap.endpoint import Credentials, Endpoint
@@ -158,6 +159,10 @@ class ImapBackend:
     ) -> AsyncIterator[bytes]:
         """Octets of a section, in chunks."""
         return self._messages.fetch(handle, part, start, limit)
+
+    def whole(self, handles: Sequence[Handle]) -> AsyncIterator[Whole]:
+        """Whole messages, many at once."""
+        return self._messages.whole(handles)
 
     async def headers(self, handles: Sequence[Handle]) -> Mapping[Handle, bytes]:
         """Header blocks of what is still there."""

@@ -59,7 +59,7 @@ class Contents:
                 found |= {row.uid} if await self._by_parts(box, row) else set()
             elif decided is None:
                 small.append(row)
-        for batch in _batches(small):
+        for batch in batches(small):
             found |= await self._by_section(box, batch)
         return found
 
@@ -113,7 +113,8 @@ def _attached(row: FetchRow) -> bool | None:
     return None if row.bodystructure is None else selecting.has_attachments(structures.outline(row.bodystructure))
 
 
-def _batches(rows: Sequence[FetchRow]) -> Iterator[list[FetchRow]]:
+def batches(rows: Sequence[FetchRow]) -> Iterator[list[FetchRow]]:
+    """Cut rows into pieces whose messages are read in one go: about 4 MiB each."""
     batch: list[FetchRow] = []
     octets = 0
     for row in rows:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from mcp_types import ToolAnnotations
 
 from mcp_proton.domain.effects import DESTRUCTIVE, READING, Effect
-from mcp_proton.services.fields import additions
+from mcp_proton.services.fields import additions, ours
 from mcp_proton.services.registry import primitive
 
 if TYPE_CHECKING:
@@ -34,5 +34,6 @@ def base_effects(definition: Definition) -> frozenset[Effect]:
 
 
 def beyond(definition: Definition, effects: frozenset[Effect]) -> frozenset[str]:
-    """Return the fields that add an effect outside of `effects`."""
-    return frozenset(name for name, added in additions(definition.request).items() if added not in effects)
+    """Return the fields that add an effect outside of `effects`, and those that no caller fills in."""
+    adding = (name for name, added in additions(definition.request).items() if added not in effects)
+    return ours(definition.request).union(adding)

@@ -39,6 +39,11 @@ CORE = (
     "messages_trash",
     "labels_apply",
     "labels_remove",
+    "drafts_create",
+    "drafts_update",
+    "mail_send",
+    "mail_reply",
+    "mail_forward",
     "operations_undo",
 )
 """What most of a day's mail needs: at most 25 tools."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from mcp_proton.domain.plan import Contact
+
 from .rules import Rule, Verdict
 from .wording import doing
 
 if TYPE_CHECKING:
     from mcp_proton.domain.effects import Effect
-    from mcp_proton.domain.plan import Impact
+    from mcp_proton.domain.plan import Impact, Unfamiliar
 
 _IS = {Verdict.ALLOW: "is allowed", Verdict.ASK: "needs the owner's approval", Verdict.DENY: "is denied"}
 
@@ -161,6 +163,24 @@ class Frozen:
 
 
 @dataclass(frozen=True, slots=True)
+class RecipientUnfamiliar:
+    """Sending is allowed, and the recipient is one of whom the owner should hear first (N-7)."""
+
+    who: Unfamiliar
+    verdict: ClassVar[Verdict] = Verdict.ASK
+    source: ClassVar[str] = "recipients not known"
+
+    def __str__(self) -> str:
+        return f"`{self.who.recipient}` {_CONTACTS[self.who.contact]}, so the owner is asked"
+
+
+_CONTACTS = {
+    Contact.FIRST: "was not found among those the owner wrote to or heard from",
+    Contact.ONLY_RECEIVED: "is known from received mail only, and the owner never wrote there",
+}
+
+
+@dataclass(frozen=True, slots=True)
 class Unproved:
     """The effect table is not proved on the version of the server: whatever the rules allow, the owner is asked (N-8)."""
 
@@ -188,6 +208,7 @@ Reason = (
     | ClientPaused
     | AccountPaused
     | Frozen
+    | RecipientUnfamiliar
     | Unproved
 )
 """Every reason has `verdict`, `source` and a sentence (`str`)."""

@@ -7,6 +7,7 @@ A no, a silence or an answer that was too fast leave the operation waiting in th
 from __future__ import annotations
 
 from mcp_proton.domain.caller import Caller
+from mcp_proton.domain.effects import Effect
 from mcp_proton.domain.outcome import Record, Status
 from mcp_proton.domain.plan import Plan
 from mcp_proton.domain.review import Challenge, reading_seconds
@@ -61,12 +62,14 @@ class Approving:
 
 def question(record: Record, planned: Plan) -> str:
     """Ask about an operation in our own words: clients log questions, so nothing of the mail is in them."""
-    happens = [effect.meaning for effect in sorted(planned.effects)]
+    happening = planned.effects
+    happens = [effect.meaning for effect in sorted(happening)]
     risks = [f"{line.label}: {line.value}" for line in planned.review if line.risk and not line.untrusted]
     lines = [
         f"May `{record.caller}` do this? {record.summary}",
         f"Afterwards it has: {'; '.join(happens)}",
         *risks[:5],
+        *([f"To whom and what exactly: `mcp-proton approvals show {record.id}`"] if Effect.SEND in happening else []),
     ]
     return "\n".join(lines)
 

@@ -17,9 +17,14 @@ MESSAGES = "messages"
 
 
 def outline(operation: Operation, request: Request) -> str | None:
-    """Return a request without its messages, for what can be proved or undone later; it names mailboxes and flags only."""
+    """Return a request without its messages, for what can be proved or undone later; it names mailboxes and flags only.
+
+    INVARIANT: no content. An operation whose requests hold some says what may be kept of them.
+    """
     if operation.look is None and operation.undo is None and operation.happened is None:
         return None
+    if operation.outlined is not None:
+        return request.model_dump_json(by_alias=True, include=set(operation.outlined))
     return request.model_dump_json(by_alias=True, exclude={MESSAGES})
 
 
@@ -31,8 +36,10 @@ def rebuilt(operation: Operation, outlined: str, handles: Sequence[Handle]) -> R
     return operation.request.model_validate(document)
 
 
-def targets(request: Request) -> list[Handle]:
-    """Return the messages a request names."""
+def items(operation: Operation, request: Request) -> Sequence[Handle]:
+    """Return what an operation acts upon: one fate each."""
+    if operation.items is not None:
+        return operation.items(request)
     return [
         Handle.parse(one)
         for mark, _, value in marked(request)

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import itertools
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 import anyio
 
 from mcp_proton.domain.context import Act
+from mcp_proton.domain.effects import CHANGING
 from mcp_proton.domain.errors import MailError
 from mcp_proton.domain.handles import Handle
 from mcp_proton.domain.lease import Lease
@@ -47,12 +49,24 @@ class PutOffError(Exception):
 class Batch:
     """The messages of one record. One that was begun before is gone on with, not begun anew."""
 
-    def __init__(self, call: Call, record: Record, act: Act, *, provable: bool) -> None:
+    def __init__(
+        self,
+        call: Call,
+        record: Record,
+        act: Act,
+        *,
+        provable: bool,
+        known: Mapping[Handle, str] | None = None,
+        step: int | None = None,
+    ) -> None:
         self._call = call
         self._record = record
         self._act = act
         self._provable = provable
+        self._known = known or {}
+        self._size = step or CHUNK
         self._begun = record.begun
+        self._changes = bool(record.effects & CHANGING)
         self._unwritten: Sequence[Fate] = ()
         self._all: Sequence[Handle] = ()
 
@@ -64,7 +78,7 @@ class Batch:
             tally.counts[Ending(ending)] = count
         await settled.check(self._call.world, self._record.effects, ordered[self._begun :])
         try:
-            for chunk in _chunks(ordered[self._begun :]):
+            for chunk in _chunks(ordered[self._begun :], self._size):
                 hindrance = await self._step(chunk, tally)
                 if hindrance is not None:
                     tally.stop(hindrance.code, hindrance.message, ordered[self._begun :])
@@ -83,7 +97,7 @@ class Batch:
         try:
             await self._call.still_allowed()
             await settled.check(self._call.world, self._record.effects, self._all, look=False)
-            async with self._call.world.leases.hold(chunk[0].account) as lease:
+            async with self._turn(chunk[0].account) as lease:
                 with anyio.CancelScope(shield=True):  # cancelling takes effect between chunks, never inside of one
                     hindrance = await self._locked(chunk, tally, lease)
         except MailError as error:
@@ -92,14 +106,24 @@ class Batch:
             return error
         return hindrance
 
-    async def _locked(self, chunk: Sequence[Handle], tally: Tally, lease: Lease) -> MailError | None:
+    @asynccontextmanager
+    async def _turn(self, account: str) -> AsyncIterator[Lease | None]:
+        """Hold the account, where something in it is changed: who only reads takes nobody's turn."""
+        if not self._changes:
+            yield None
+            return
+        async with self._call.world.leases.hold(account) as lease:
+            yield lease
+
+    async def _locked(self, chunk: Sequence[Handle], tally: Tally, lease: Lease | None) -> MailError | None:
         backend = self._call.backend(chunk[0].account)
         box = await self._call.mailbox_of(chunk[0])
-        known = await backend.identify(chunk) if self._provable else {}
+        known = await backend.identify(chunk) if self._provable else self._known
         unknown = [Fate(one, Ending.UNCERTAIN, _UNKNOWN, _WHY_UNKNOWN, identity=known.get(one)) for one in chunk]
         intents = [fate for fate in unknown if fate.identity is not None]
         upto = self._begun + len(chunk)
-        await lease.check()
+        if lease is not None:
+            await lease.check()
         if not await self._call.world.journal.begin(self._record.id, upto, self._unwritten, intents):
             self._unwritten = ()
             return Stopped("it was asked to stop before this one")
@@ -128,11 +152,11 @@ def in_order(handles: Sequence[Handle]) -> list[Handle]:
     return sorted(dict.fromkeys(handles), key=lambda one: (one.account, one.tag))
 
 
-def _chunks(ordered: Sequence[Handle]) -> Iterator[Sequence[Handle]]:
+def _chunks(ordered: Sequence[Handle], size: int) -> Iterator[Sequence[Handle]]:
     for _, group in itertools.groupby(ordered, key=lambda one: (one.account, one.tag)):
         waiting = list(group)
-        for start in range(0, len(waiting), CHUNK):
-            yield waiting[start : start + CHUNK]
+        for start in range(0, len(waiting), size):
+            yield waiting[start : start + size]
 
 
 def _complete(unknown: Sequence[Fate], told: Sequence[Fate]) -> list[Fate]:

@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from mcp_proton.domain.caller import Caller
 from mcp_proton.domain.consequences import Consequence, Evidence
-from mcp_proton.domain.context import Act, Right, Snapshot
+from mcp_proton.domain.context import Act, Outgoing, Right, Snapshot
+from mcp_proton.domain.draft_notes import DraftNotes
 from mcp_proton.domain.effects import Effect
-from mcp_proton.domain.errors import Conflict, Defect, Invalid, NotFound, Stale
+from mcp_proton.domain.errors import Conflict, Defect, Invalid, NotFound, OutOfBounds, Stale
 from mcp_proton.domain.handles import Handle
+from mcp_proton.domain.lease import Lease
 from mcp_proton.domain.mail import Mailbox, Role
 from mcp_proton.domain.operation import Result
-from mcp_proton.domain.outcome import Outcome, Record, Tally
+from mcp_proton.domain.outcome import Fate, Outcome, Record, Tally
 from mcp_proton.domain.plan import Doubt, Impact, Plan, Scope
 from mcp_proton.domain.ports import Artifacts, Clock, Journal, MailBackend
+from mcp_proton.domain.sendings import Sending, Sendings
+from mcp_proton.domain.transfer import MailFiles
 from mcp_proton.policy.decide import decide, judge, standing
 from mcp_proton.policy.model import Policy
 from mcp_proton.policy.rules import Verdict
 
 from .batches import Batch
+from .dispatching import Dispatch
 from .world import World
 
 if TYPE_CHECKING:
@@ -60,9 +67,31 @@ class Call:
         return self.world.artifacts
 
     @property
+    def files(self) -> MailFiles:
+        """The owner's folders for mail in files."""
+        if self.world.files is None:
+            raise OutOfBounds("no folder is open for mail in files")
+        return self.world.files
+
+    @property
     def journal(self) -> Journal:
         """The journal; records are scoped by the caller given to it."""
         return self.world.journal
+
+    @property
+    def sendings(self) -> Sendings:
+        """What is remembered of mail that was about to leave."""
+        return self.world.sendings
+
+    @property
+    def draft_notes(self) -> DraftNotes:
+        """What servers do not keep of drafts."""
+        return self.world.draft_notes
+
+    @property
+    def spool(self) -> Path | None:
+        """Where mail is put together on its way out."""
+        return self.world.settings.spool
 
     @property
     def timezone(self) -> ZoneInfo:
@@ -160,12 +189,35 @@ class Call:
         """Return the account's mailboxes with their counts."""
         return await self.world.accounts.backend(account).mailboxes(counts=True)
 
-    async def batch(self, handles: Sequence[Handle], act: Act, what: str, *, provable: bool = False) -> Tally:
+    async def earlier(self) -> Sequence[Fate]:
+        """How items ended in a process that is gone."""
+        return () if self.record is None else await self.world.journal.fates(self.record.id)
+
+    async def batch(
+        self,
+        handles: Sequence[Handle],
+        act: Act,
+        what: str,
+        *,
+        provable: bool = False,
+        known: Mapping[Handle, str] | None = None,
+        step: int | None = None,
+    ) -> Tally:
         """Act on many messages, a chunk at a time."""
         if self.record is None:
             raise Defect("an operation changes messages without a record")
-        self.tally = await Batch(self, self.record, act, provable=provable).run(handles, what)
+        self.tally = await Batch(self, self.record, act, provable=provable, known=known, step=step).run(handles, what)
         return self.tally
+
+    def writing(self, account: str) -> AbstractAsyncContextManager[Lease]:
+        """Hold the account's lease."""
+        return self.world.leases.hold(account)
+
+    async def send(self, mail: Outgoing) -> Sending:
+        """Hand one mail over, once."""
+        if self.record is None:
+            raise Defect("a mail was to be sent without a record")
+        return await Dispatch(self, self.record, mail).run()
 
     async def still_allowed(self) -> None:
         """Raise where the rules, or what is known of the server, say no by now: at once, in the middle too (P-38)."""

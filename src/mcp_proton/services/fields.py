@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, time
 from enum import Enum
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any, TypeVar, get_args
 from zoneinfo import ZoneInfo
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
@@ -23,6 +23,8 @@ from mcp_proton.domain.effects import Effect
 from mcp_proton.domain.errors import Invalid, MailError
 from mcp_proton.domain.handles import SLUG, Handle
 from mcp_proton.mime import neutral
+
+Asked = TypeVar("Asked", bound=BaseModel)
 
 
 class Mark(Enum):
@@ -44,6 +46,11 @@ class Mark(Enum):
 @dataclass(frozen=True, slots=True)
 class Untrusted:
     """Marks a result field whose text a stranger wrote."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ours:
+    """Marks a request field that the service fills in: no surface offers it, and what a caller puts there is thrown away."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +210,24 @@ def additions(model: type[BaseModel]) -> dict[str, Effect]:
         for mark in info.metadata
         if isinstance(mark, Adds)
     }
+
+
+def ours(model: type[BaseModel]) -> frozenset[str]:
+    """Return the names of the fields that no caller fills in."""
+    return frozenset(
+        info.alias or name
+        for name, info in model.model_fields.items()
+        if any(isinstance(mark, Ours) for mark in info.metadata)
+    )
+
+
+def own(request: Asked) -> Asked:
+    """Return the request without what its caller put into fields that are not a caller's to fill in."""
+    named = {
+        name for name, info in type(request).model_fields.items() if any(isinstance(m, Ours) for m in info.metadata)
+    }
+    blank = {name: type(request).model_fields[name].default for name in named & request.model_fields_set}
+    return request.model_copy(update=blank) if blank else request
 
 
 def untrusted_names(model: type[BaseModel]) -> frozenset[str]:

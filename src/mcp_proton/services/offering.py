@@ -40,4 +40,6 @@ def _useful(operation: Operation, effects: frozenset[Effect]) -> bool:
     """One that plans for itself may stay within what is open; any other does all it declares."""
     if operation.steers:
         return True
+    if operation.purpose is not None and operation.purpose not in effects:
+        return False
     return bool(operation.effects & effects) if operation.plan else operation.effects <= effects

@@ -24,6 +24,7 @@ from .telling import ended, told, underway
 from .world import World
 
 if TYPE_CHECKING:
+    from .following import Following
     from .proving import Proving
 
 _log = logging.getLogger(__name__)
@@ -33,11 +34,13 @@ _LAST_WORDS = 1.5
 class Performing:
     """What is being done in this process. `running` are the operations that go on by themselves."""
 
-    def __init__(self, world: World, proving: Proving) -> None:
+    def __init__(self, world: World, proving: Proving, following: Following) -> None:
         self.running: dict[str, asyncio.Task[Outcome[Result]]] = {}
+        self.doing: set[str] = set()
         self.closing = False
         self._world = world
         self._proving = proving
+        self._following = following
 
     async def start(self, operation: Operation, request: Request, call: Call, record: Record) -> Outcome[Result]:
         """Do it; what is long goes on in the background once the caller has waited long enough."""
@@ -74,6 +77,13 @@ class Performing:
 
     async def perform(self, operation: Operation, request: Request, call: Call, record: Record) -> Outcome[Result]:
         """Do it and write down how it ended."""
+        self.doing.add(record.id)
+        try:
+            return await self._perform(operation, request, call, record)
+        finally:
+            self.doing.discard(record.id)
+
+    async def _perform(self, operation: Operation, request: Request, call: Call, record: Record) -> Outcome[Result]:
         call.record = record
         try:
             async with self._one_writer(operation, call):
@@ -95,6 +105,8 @@ class Performing:
         written = await self._write_end(record, result.ended, result.code_of_end)
         if call.tally is not None and call.tally.is_open:
             self._proving.later(record)
+        if Effect.SEND in operation.effects:
+            await self._following.after(record.id)
         outcome = ended(result, record)
         return outcome if written else replace(outcome, code="not_recorded", why=_NOT_RECORDED)
 
@@ -110,9 +122,13 @@ class Performing:
 
     @asynccontextmanager
     async def _one_writer(self, operation: Operation, call: Call) -> AsyncIterator[None]:
-        """Hold the accounts that are changed. What acts in chunks takes them chunk by chunk, so that others get a turn."""
+        """Hold the accounts that are changed.
+
+        What acts in chunks takes them chunk by chunk, so that others get a turn; what sends takes them when it files.
+        """
         planned = call.planned
-        accounts = sorted(planned.accounts) if planned and planned.effects & CHANGING and not operation.chunked else ()
+        alone = operation.chunked or Effect.SEND in operation.effects
+        accounts = sorted(planned.accounts) if planned and planned.effects & CHANGING and not alone else ()
         async with AsyncExitStack() as held:
             for account in accounts:
                 await held.enter_async_context(self._world.leases.hold(account))
@@ -132,7 +148,10 @@ class Performing:
             return
         now = await self._world.journal.read(record.id, owner())
         untouched = operation.chunked and now.begun == 0 and isinstance(error, asyncio.CancelledError)
-        await self._write_end(record, Status.CANCELLED if untouched else _stopped(operation, error), "interrupted")
+        after = Status.CANCELLED if untouched else _stopped(operation, error)
+        if Effect.SEND in operation.effects:
+            after = await self._following.left_as(record.id) or after
+        await self._write_end(record, after, "interrupted")
 
 
 _NOT_RECORDED = (

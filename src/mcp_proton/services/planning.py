@@ -15,8 +15,9 @@ from mcp_proton.domain.effects import Effect
 from mcp_proton.domain.errors import Defect
 from mcp_proton.domain.handles import Handle
 from mcp_proton.domain.mail import Mailbox, Role
-from mcp_proton.domain.operation import Finer, Operation, Request
+from mcp_proton.domain.operation import Finer, Operation, Request, Shorthand
 from mcp_proton.domain.plan import Impact, Plan, ReviewLine, Scope
+from mcp_proton.mime.addresses import addresses
 
 from . import places
 from .fields import Mark, marked
@@ -27,11 +28,21 @@ async def plan(operation: Operation, request: Request, ctx: Context) -> Plan:
     finer = await operation.plan(request, ctx) if operation.plan else Finer()
     effects = operation.effects if finer.effects is None else finer.effects
     planned = await scoped(request, effects, ctx)
-    planned = planned | Plan(impacts=finer.impacts, review=(*finer.review, *_not_proved(ctx)), doubts=ctx.doubts)
+    review = (*finer.review, *_not_proved(ctx))
+    planned = planned | Plan(impacts=finer.impacts, review=review, doubts=ctx.doubts, unfamiliar=finer.unfamiliar)
     undeclared = planned.effects - operation.effects
     if undeclared:
         raise Defect(f"`{operation.name}` planned effects it does not declare: {', '.join(sorted(undeclared))}")
     return planned
+
+
+async def readying(asked: Operation | Shorthand, request: Request, ctx: Context) -> Plan:
+    """Return what getting a request ready touches (expanding and pinning it)."""
+    if asked.ready is None:
+        return await scoped(request, asked.prepares, ctx, preparing=True) if asked.prepares else Plan()
+    finer = await asked.ready(request, ctx)
+    planned = await scoped(request, finer.effects or frozenset(), ctx, preparing=True)
+    return planned | Plan(impacts=finer.impacts)
 
 
 def _not_proved(ctx: Context) -> list[ReviewLine]:
@@ -59,10 +70,11 @@ async def scoped(request: Request, effects: frozenset[Effect], ctx: Context, *, 
         targets=tuple(dict.fromkeys(named.handles)),
         recipients=tuple(named.recipients),
         paths=tuple(named.paths),
+        review=tuple(ReviewLine("file or folder", str(path)) for path in named.paths),
     )
 
 
-_DESTINATIONS = frozenset({Mark.DESTINATION, Mark.NEW_FOLDER, Mark.NEW_LABEL})
+_DESTINATIONS = frozenset({Mark.DESTINATION, Mark.NEW_FOLDER, Mark.NEW_LABEL, Mark.RECIPIENT})
 
 
 @dataclass
@@ -84,7 +96,7 @@ class _Named:
             case Mark.MAILBOX | Mark.DESTINATION | Mark.NEW_FOLDER | Mark.NEW_LABEL:
                 self.places.extend((mark, one) for one in values)
             case Mark.RECIPIENT:
-                self.recipients.extend(values)
+                self.recipients.extend(one.email for value in values for one in addresses(value))
             case Mark.PATH:
                 self.paths.extend(map(_real, values))
 

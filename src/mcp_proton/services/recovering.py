@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mcp_proton.domain.caller import owner
+from mcp_proton.domain.effects import Effect
 from mcp_proton.domain.errors import MailError
 from mcp_proton.domain.operation import Operation, Request
 from mcp_proton.domain.outcome import Ending, Fate, Record, Status
 
-from .asked import caller_of, targets
+from .asked import caller_of, items
 from .batches import in_order
 from .call import Call
 from .performing import interrupted
@@ -20,6 +22,7 @@ from .settling import Settling
 from .world import World
 
 if TYPE_CHECKING:
+    from .following import Following
     from .performing import Performing
     from .proving import Proving
     from .service import MailService
@@ -31,11 +34,14 @@ CODE = "interrupted"
 class Recovery:
     """Takes over what is executing in a process that is gone."""
 
-    def __init__(self, world: World, door: MailService, performing: Performing, proving: Proving) -> None:
+    def __init__(
+        self, world: World, door: MailService, performing: Performing, proving: Proving, following: Following
+    ) -> None:
         self._world = world
         self._door = door
         self._performing = performing
         self._proving = proving
+        self._following = following
         self._settling = Settling(world, door)
 
     async def all(self) -> None:
@@ -49,7 +55,8 @@ class Recovery:
         if record.status is not Status.EXECUTING:
             await self._proving.one(record)
             await self._settling.one(record)
-        elif record.id not in self._performing.running:
+            await self._following.one(record.id)
+        elif record.id not in self._performing.running and record.id not in self._performing.doing:
             for adopted in await self._world.journal.adopt(record.id):
                 await self._one(adopted)
         return await self._world.journal.read(record.id, owner())
@@ -57,16 +64,21 @@ class Recovery:
     async def _one(self, record: Record) -> None:
         operation = primitive(self._world.catalog.by_name[record.operation])
         if not operation.chunked:
-            unknown = interrupted(operation)
-            await self._settling.one(await self._world.journal.advance(record.id, record.status, unknown, code=CODE))
+            after = interrupted(operation)
+            if Effect.SEND in operation.effects:  # how far it came is remembered
+                after = await self._following.left_as(record.id) or after
+            record = await self._world.journal.advance(record.id, record.status, after, code=CODE)
+            await self._settling.one(record)
+            await self._following.one(record.id)
             return
         body = await self._world.journal.body(record.id)
         request = operation.request.model_validate_json(body)
         call = Call(self._world, caller_of(record, self._world), await self._world.policies.current(), self._door)
         await self._look(operation, request, record, call)
         record = await self._world.journal.read(record.id, owner())
-        if record.background and not record.stopping and record.begun < record.total:
-            await self._go_on(operation, request, record, call)
+        if record.background and not record.stopping and (operation.repeatable or record.begun < record.total):
+            afresh = replace(record, begun=0, counts={}) if operation.repeatable else record
+            await self._go_on(operation, request, afresh, call)
         else:
             await self._close(record, CODE)
 
@@ -74,7 +86,7 @@ class Recovery:
         """Find out how those ended that were begun. Until then, and where the server cannot be asked, they are uncertain."""
         journal = self._world.journal
         fates = {fate.handle: fate for fate in await journal.fates(record.id)}
-        begun = in_order(targets(request))[: record.begun]
+        begun = in_order(items(operation, request))[: record.begun]
         open_ends = [
             fates.get(one) or Fate(one, Ending.UNCERTAIN, "outcome_unknown", "it was interrupted in the middle")
             for one in begun

@@ -29,9 +29,11 @@ from . import previewing, settled, showing, undoing
 from .approving import Approving
 from .asked import outline
 from .call import Call, Progress
+from .fields import own
+from .following import Following
 from .offering import Offered, offered
 from .performing import Performing
-from .planning import digest, scoped, summary
+from .planning import digest, readying, summary
 from .planning import plan as make_plan
 from .proving import Proving
 from .recovering import Recovery
@@ -49,8 +51,9 @@ class MailService:
         self.world = world
         self.approving = Approving(world)
         self._proving = Proving(world, self)
-        self._performing = Performing(world, self._proving)
-        self._recovery = Recovery(world, self, self._performing, self._proving)
+        self._following = Following(world)
+        self._performing = Performing(world, self._proving, self._following)
+        self._recovery = Recovery(world, self, self._performing, self._proving, self._following)
         self._recovering: asyncio.Task[None] | None = None
 
     @property
@@ -69,16 +72,16 @@ class MailService:
             self._recovering.cancel()
             await asyncio.gather(self._recovering, return_exceptions=True)
         await self._proving.aclose()
+        await self._following.aclose()
         await self._performing.aclose()
 
     async def _recover(self) -> None:
-        try:
-            await self._recovery.all()
-            await self._proving.all()
-            if self.world.clear is not None:
-                await self.world.clear()
-        except MailError as error:
-            _log.warning("what was left in the middle could not be settled yet: %s", error.message)
+        for settle in (self._recovery.all, self._proving.all, self._following.all, self.world.clear):
+            try:
+                if settle is not None:
+                    await settle()
+            except MailError as error:
+                _log.warning("what was left in the middle could not be settled yet: %s", error.message)
 
     async def submit(self, caller: Caller, request: Request, progress: Progress | None = None) -> Outcome[Result]:
         """Do, ask or refuse. Never raises one of our errors: they are ordinary outcomes, with what to do next."""
@@ -96,7 +99,8 @@ class MailService:
     async def _through(self, call: Call, request: Request) -> Outcome[Result]:
         asked = self._definition(call.caller, type(request))
         only_preview = previewing.wanted(request)
-        ready = await scoped(request, asked.prepares, call, preparing=True) if asked.prepares else Plan()
+        request = own(request)
+        ready = await readying(asked, request, call)
         await self.judge(call, ready)  # INVARIANT: nothing is read or opened before this
         operation, request = await self._settle(asked, request, call)
         body = request.model_dump_json(by_alias=True)
@@ -114,6 +118,7 @@ class MailService:
             status=Status.EXECUTING,
             background=operation.chunked and len(planned.targets) > self.world.settings.background_from,
             outline=outline(operation, request),
+            total=len(operation.items(request)) if operation.items else None,
         )
         if operation.steers:
             return await self._steer(operation, request, call)
@@ -132,7 +137,8 @@ class MailService:
         opening = replace(opening, limits=decision.limits)
         if decision.verdict is Verdict.ASK:
             pending = await self._ask(opening, call.policy.approval_lifetime)
-            return replace(pending, why=decision.why) if planned.doubts else pending
+            told = planned.doubts or planned.unfamiliar
+            return replace(pending, why=decision.why) if told else pending
         if planned.effects <= READING:
             return await self._read(operation, request, call, opening)
         record = await self.world.journal.open(opening)

@@ -27,7 +27,12 @@ _STANDING: dict[Status, tuple[str, str | None, str, str | None]] = {
     ),
     Status.FAILED: ("not_done", None, "it was tried and not done", "look at `code`; ask anew if it still makes sense"),
     Status.CANCELLED: ("cancelled", "cancelled", "it was cancelled", None),
-    Status.DELIVERY_UNKNOWN: ("unsure", "delivery_unknown", "it may have happened", "do not repeat it"),
+    Status.DELIVERY_UNKNOWN: (
+        "unsure",
+        "delivery_unknown",
+        "it may have been sent; nobody knows yet",
+        "do not send it again; operations_status looks what became of it",
+    ),
 }
 
 
@@ -56,6 +61,7 @@ _ENDS: dict[Status, tuple[str, str | None]] = {
     Status.PARTIALLY_SUCCEEDED: ("partly_done", None),
     Status.FAILED: ("not_done", None),
     Status.CANCELLED: ("cancelled", None),
+    Status.DELIVERY_UNKNOWN: ("unsure", "do not send it again; operations_status looks what became of it"),
 }
 
 

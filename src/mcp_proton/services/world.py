@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from zoneinfo import ZoneInfo
 
+from mcp_proton.domain.draft_notes import DraftNotes
 from mcp_proton.domain.effects import Effect
 from mcp_proton.domain.lease import Leases
 from mcp_proton.domain.ports import Accounts, Artifacts, Clock, Journal
 from mcp_proton.domain.review import Channels
+from mcp_proton.domain.sendings import Sendings
+from mcp_proton.domain.transfer import MailFiles
 from mcp_proton.policy.source import PolicySource
 
+from .draft_notes import InMemoryNotes
 from .lease import InProcess
 from .registry import Catalog
+from .sendings import InMemory
 
 
 @dataclass(frozen=True)
@@ -30,6 +36,10 @@ class Settings:
     patience: float = 20.0
     prove_after: float = 45.0
     """Seconds until a server's own view shows what it was told to do (Bridge: its events take up to 40)."""
+    sent_after: float = 90.0
+    """Seconds until a mail that was sent is in Sent, or was not sent (Bridge: its own tries take 45, then two polls)."""
+    spool: Path | None = None
+    """Where mail is put together on its way out; None: the system's folder for temporary files."""
 
 
 Alarm = Callable[[str, frozenset[Effect]], Awaitable[None]]
@@ -47,7 +57,10 @@ class World:
     clock: Clock
     settings: Settings = field(default_factory=Settings)
     leases: Leases = field(default_factory=InProcess)
+    sendings: Sendings = field(default_factory=InMemory)
+    draft_notes: DraftNotes = field(default_factory=InMemoryNotes)
     channels: Channels | None = None
+    files: MailFiles | None = None
     alarm: Alarm | None = None
     """Called once when a message was lost: shuts what lost it, for every process."""
     clear: Callable[[], Awaitable[None]] | None = None

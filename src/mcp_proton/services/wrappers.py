@@ -14,6 +14,7 @@ from mcp_proton.domain.outcome import Fate
 from mcp_proton.domain.outgoing import Capacity, Octets, Repetition, Submission, Submits, Trace
 from mcp_proton.domain.ports import FlagChange, Found, Health, Home, MailBackend, Page, Standing
 from mcp_proton.domain.query import Query
+from mcp_proton.domain.transfer import Whole
 
 T = TypeVar("T")
 
@@ -77,6 +78,32 @@ class RetryReads:
                     raise
             else:
                 return
+
+    async def whole(self, handles: Sequence[Handle]) -> AsyncIterator[Whole]:
+        """Goes on once with what a lost connection left, and inside a message from where it was left."""
+        left = dict.fromkeys(handles)
+        for last in (False, True):
+            try:
+                async for one in self._inner.whole(list(left)):
+                    del left[one.envelope.handle]
+                    yield Whole(one.envelope, self._to_the_end(one))
+            except Unavailable as error:
+                if last or not error.retry:
+                    raise
+            else:
+                return
+
+    async def _to_the_end(self, message: Whole) -> AsyncIterator[bytes]:
+        got = 0
+        try:
+            async for chunk in message.octets:
+                got += len(chunk)
+                yield chunk
+        except Unavailable as error:
+            if not error.retry:
+                raise
+            async for chunk in self._inner.fetch(message.envelope.handle, start=got):
+                yield chunk
 
     async def headers(self, handles: Sequence[Handle]) -> Mapping[Handle, bytes]:
         """Tried twice."""

@@ -135,9 +135,13 @@ class Simulator(Bridge):
         await asyncio.gather(*self._tasks, *self._serving, return_exceptions=True)
 
     async def listen(self) -> None:
-        """Open the ports (the same ones again after they were closed)."""
+        """Open the ports (the same ones again after they were closed); both or, where one is taken, none."""
         await self._smtp.open()
-        await self._imap.open()
+        try:
+            await self._imap.open()
+        except BaseException:
+            self._smtp.close()
+            raise
 
     async def close_port(self) -> None:
         """Close the ports and every session, without a word."""

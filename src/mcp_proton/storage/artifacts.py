@@ -15,14 +15,14 @@ import secrets
 import shutil
 from contextlib import asynccontextmanager
 from datetime import timedelta
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
-from mcp_proton.domain.errors import NotFound, OverLimit, Unavailable
+from mcp_proton.domain.errors import NotFound, OverLimit
 from mcp_proton.domain.ports import Artifact
 from mcp_proton.mime.file_names import file_name
 
 from .exports import Export, open_folder
-from .files import private_folder, sync_folder
+from .files import on_disk, private_folder, sync_folder
 from .instants import moment, ticks
 from .names import new_id
 
@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 _ID = re.compile(r"art_[a-z2-7]{16}")
 _CHUNK = 256 << 10
 _UNFINISHED = timedelta(days=1)
-
-T = TypeVar("T")
 
 
 class FileArtifacts:
@@ -187,11 +185,11 @@ class Writer:
             raise OverLimit("this is larger than what may be kept", next="ask the owner to raise `artifact_megabytes`")
         self._waiting += chunk
         if len(self._waiting) >= _CHUNK:
-            await _on_disk(self._drain)
+            await on_disk(self._drain)
 
     async def done(self) -> Artifact:
         """Make it complete, durable and visible."""
-        return await _on_disk(self._complete)
+        return await on_disk(self._complete)
 
     def close(self) -> None:
         """Let go of the file; what was not done is gone."""
@@ -212,19 +210,8 @@ class Writer:
 
 
 async def _opened(begin: Callable[[], tuple[BinaryIO, int]], finish: Callable[[int, str], Artifact]) -> Writer:
-    file, room = await _on_disk(begin)
+    file, room = await on_disk(begin)
     return Writer(file, room, finish)
-
-
-async def _on_disk(work: Callable[[], T]) -> T:
-    try:
-        return await asyncio.to_thread(work)
-    except OSError as error:
-        raise Unavailable(
-            f"the file cannot be written ({error.strerror})",
-            code="storage_unavailable",
-            next="see that there is room on the disk and that the folder can be written",
-        ) from None
 
 
 def _new_file(path: Path) -> BinaryIO:

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import secrets
 import stat
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from mcp_proton.domain.complaint import Complaint, Misconfigured
+from mcp_proton.domain.errors import Unavailable
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 _MOST = 1 << 20
 _POSIX = os.name == "posix"
 
+T = TypeVar("T")
 Stamp = tuple[int, int, int, int]
 """What of a file changes when its content does."""
 
@@ -100,3 +104,15 @@ def _check_writers(path: Path, found: os.stat_result) -> None:
 
 def _stamp(found: os.stat_result) -> Stamp:
     return (found.st_ino, found.st_mtime_ns, found.st_ctime_ns, found.st_size)
+
+
+async def on_disk(work: Callable[[], T]) -> T:
+    """Work on files in a thread. What the system refuses is `Unavailable`, in words."""
+    try:
+        return await asyncio.to_thread(work)
+    except OSError as error:
+        raise Unavailable(
+            f"the file cannot be written ({error.strerror})",
+            code="storage_unavailable",
+            next="see that there is room on the disk and that the folder can be written",
+        ) from None

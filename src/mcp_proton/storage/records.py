@@ -41,7 +41,7 @@ def row_of(opening: Opening, operation_id: str, status: Status, now: datetime) -
         "ended": None,
         "summary": opening.summary,
         "code": None,
-        "total": len(opening.plan.targets),
+        "total": len(opening.plan.targets) if opening.total is None else opening.total,
         "background": int(opening.background),
         "outline": opening.outline,
     }

@@ -1,9 +1,10 @@
 """The tables of the store, as the newest migration leaves them. Times are microseconds since 1970 in UTC.
 
-`records` hold who asked for what and what became of it, never content. `payloads` hold the stored request of what
-waits or runs. `uses` hold what counts against the owner's limits. `runners` are the processes that change mail, `leases`
-the accounts they write in, `channels` the clients through which the owner may answer, `tokens` what clients show to be
-let in over HTTP, hashed.
+`records` hold who asked for what and what became of it, never content. `payloads` hold the stored request of what waits or
+runs. `sendings` hold what is remembered of a mail that was about to leave: envelope and digests. `draft_notes` hold what a
+server does not keep of a draft. `uses` hold what counts against the owner's limits. `runners` are the processes that change
+mail, `leases` the accounts they write in, `channels` the clients through which the owner may answer, `tokens` what clients
+show to be let in over HTTP, hashed.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from sqlalchemy import (
     text,
 )
 
-REVISIONS: Final = ("0001", "0002", "0003")
+REVISIONS: Final = ("0001", "0002", "0003", "0004", "0005")
 """Every migration this version knows, the newest last. A store at any other one was made by a newer version."""
 
 metadata = MetaData()
@@ -94,6 +95,43 @@ uses = Table(
     Column("units", Integer, nullable=False),
     Index("uses_by_effect", "effect", "created", "client", "account", "units"),
     Index("uses_by_record", "record"),
+)
+
+sendings = Table(
+    "sendings",
+    metadata,
+    Column("record", Text, ForeignKey("records.id", ondelete="CASCADE"), primary_key=True),
+    Column("account", Text, nullable=False),
+    Column("message_id", Text, nullable=False),
+    Column("sender", Text, nullable=False),
+    Column("recipients", Text, nullable=False),
+    Column("wire", Text, nullable=False),
+    Column("size", Integer, nullable=False),
+    Column("receipt", Text, nullable=False),
+    Column("content", Text, nullable=False),
+    Column("key", Text),
+    Column("begun", BigInteger, nullable=False),
+    Column("ended", BigInteger),
+    Column("stage", Text, nullable=False),
+    Column("code", Text),
+    Column("answers", Text, nullable=False),
+    Column("sent", Text),
+    Column("draft", Text),
+    Column("stray", Integer, nullable=False),
+    Column("looked", BigInteger),
+    Column("bounces", Text, nullable=False),
+    Index("sendings_by_account", "account", "begun"),
+)
+
+draft_notes = Table(
+    "draft_notes",
+    metadata,
+    Column("account", Text, nullable=False),
+    Column("message_id", Text, nullable=False),
+    Column("body", Text, nullable=False),
+    Column("seal", Text, nullable=False),
+    Column("made", BigInteger, nullable=False),
+    PrimaryKeyConstraint("account", "message_id"),
 )
 
 switches = Table(

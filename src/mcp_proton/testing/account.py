@@ -25,6 +25,7 @@ from mcp_proton.domain.ports import (
     Standing,
 )
 from mcp_proton.domain.query import Query, matches
+from mcp_proton.domain.transfer import Whole
 from mcp_proton.mime import outline as mime_outline
 from mcp_proton.mime import searching, selecting
 from mcp_proton.testing.boxes import (
@@ -46,7 +47,7 @@ from mcp_proton.testing.boxes import (
     position,
 )
 from mcp_proton.testing.clock import EPOCH
-from mcp_proton.testing.outgoing import MemoryOutgoing
+from mcp_proton.testing.outgoing import MemoryOctets, MemoryOutgoing
 
 
 class MemoryAccount:
@@ -96,6 +97,8 @@ class MemoryAccount:
         """Filing organises, whatever the roles; deleting deletes."""
         removing = [(Role.FOLDER, Effect.DELETE_FOLDER), (Role.LABEL, Effect.DELETE_LABEL)]
         rows = [consequence(*row) for row in CONSEQUENCES]
+        draft = Consequence("append", Role.DRAFTS, None, frozenset({Effect.DRAFT}), "a draft", (Evidence.STANDARD,))
+        rows.append(draft)
         rows += [
             Consequence("remove", role, None, frozenset({effect}), "deleted", (Evidence.STANDARD,))
             for role, effect in removing
@@ -174,6 +177,16 @@ class MemoryAccount:
         if octets is None:
             raise NotFound("there is no such part", code="no_such_part")
         yield octets[start : None if limit is None else start + limit]
+
+    async def whole(self, handles: Sequence[Handle]) -> AsyncIterator[Whole]:
+        """Yield those that are still there."""
+        self.calls.append("whole")
+        for handle in handles:
+            try:
+                box, stored = self._find(handle)
+            except Stale:
+                continue
+            yield Whole(envelope_of(box, stored), MemoryOctets(stored.mail.raw).chunks())
 
     async def headers(self, handles: Sequence[Handle]) -> Mapping[Handle, bytes]:
         """Return the header blocks of what is still there."""

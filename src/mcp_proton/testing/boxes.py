@@ -70,7 +70,7 @@ CONSEQUENCES = (
     ("destroy", Effect.DESTROY, "deleted for good"),
     ("mark_deleted", Effect.DESTROY, "marked, so that any mail program may delete it for good"),
     ("unmark_deleted", Effect.ORGANIZE, "the mark is taken off"),
-    ("append", Effect.ORGANIZE, "put there"),
+    ("append", Effect.IMPORT, "stored as it is"),
     ("create", Effect.ORGANIZE, "made"),
     ("rename", Effect.ORGANIZE, "renamed"),
     ("subscribe", Effect.ORGANIZE, "shown or hidden"),

@@ -52,7 +52,7 @@ class MemoryJournal:
             created=self._clock.now(),
             expires=opening.expires,
             summary=opening.summary,
-            total=len(opening.plan.targets),
+            total=len(opening.plan.targets) if opening.total is None else opening.total,
             background=opening.background,
             outline=opening.outline,
         )

@@ -49,7 +49,7 @@ def test_the_doctor_says_what_was_never_seen_and_how_to_prove_it(owner: Owner, n
     assert mail(newer) == before
     assert checks(owner.json("doctor", "personal"))["personal: version"]["state"] == "ok"
     health = owner.json("do", "accounts_health", "--account", "personal")["accounts"][0]
-    assert health["unproved"] == ["reattach"]
+    assert health["unproved"] == ["reattach", "append"]
 
 
 def test_what_bridge_does_otherwise_needs_the_owner_and_is_refused_from_then_on(owner: Owner, newer: Bridge) -> None:

@@ -55,7 +55,9 @@ async def test_every_operation_can_be_called_through_the_tool_that_lists_it():
                     tool.name, {"operation": name, "arguments": example}, raise_on_error=False
                 )
                 assert not told.is_error, name
-                assert told.structured_content["status"] in {"ok", "stale", "not_found"}
+                answer = told.structured_content
+                no_folder_is_open = answer.get("code") == "out_of_bounds"
+                assert no_folder_is_open or answer["status"] in {"ok", "stale", "not_found", "approval_pending"}
 
 
 async def test_an_operation_of_another_group_is_pointed_to_and_not_done():

@@ -7,7 +7,7 @@ import base64
 import quopri
 from typing import TYPE_CHECKING
 
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mcp_proton.bridge import resend
@@ -16,6 +16,10 @@ from mcp_proton.testing import MemoryOctets
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
+
+
+UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+"""a busy machine is no fault"""
 
 
 class Chopped(MemoryOctets):
@@ -87,6 +91,7 @@ def mails(draw: st.DrawFn) -> bytes:
     )
 
 
+@UNHURRIED
 @given(mails(), mails())
 def test_two_mails_have_one_key_exactly_where_bridge_takes_them_for_one(one: bytes, other: bytes) -> None:
     try:
@@ -96,6 +101,7 @@ def test_two_mails_have_one_key_exactly_where_bridge_takes_them_for_one(one: byt
     assert (ours(one) == ours(other)) is same
 
 
+@UNHURRIED
 @given(mails(), st.integers(0, 3))
 def test_what_does_not_count_for_bridge_does_not_count_here(mail: bytes, which: int) -> None:
     changed = [
@@ -111,6 +117,7 @@ def test_what_does_not_count_for_bridge_does_not_count_here(mail: bytes, which: 
     assert (ours(mail) == ours(changed)) is same
 
 
+@UNHURRIED
 @given(mails(), st.integers(1, 40))
 def test_the_key_does_not_depend_on_how_the_octets_come(mail: bytes, size: int) -> None:
     assert ours(mail, size) == ours(mail)

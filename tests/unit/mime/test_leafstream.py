@@ -6,7 +6,7 @@ from email.message import EmailMessage
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mcp_proton.mime import outline
@@ -15,6 +15,10 @@ from mcp_proton.mime.leafstream import LeafReader
 if TYPE_CHECKING:
     from mcp_proton.mime.headers import Headers
     from mcp_proton.mime.parameters import Parametrised
+
+
+UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+"""a busy machine is no fault"""
 
 
 class Kept:
@@ -64,6 +68,7 @@ def messages(draw: st.DrawFn) -> bytes:
     return message.as_bytes().replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
 
 
+@UNHURRIED
 @given(messages(), st.integers(1, 50))
 def test_the_leaves_are_those_of_the_outline(raw: bytes, size: int) -> None:
     root = outline.outline(raw).root

@@ -21,6 +21,12 @@ class AccountsHealth(Request):
     account: Account = None
 
 
+class AccountsIdentities(Request):
+    """List the addresses an account sends as."""
+
+    account: Account = None
+
+
 class CapabilitiesReport(Request):
     """Tell what an account can do and what you may do."""
 
@@ -65,6 +71,22 @@ class Healths(Result):
     """How the accounts are."""
 
     accounts: list[AccountHealth] = []
+
+
+class SendingIdentity(Result):
+    """An address to send as; its name is its `id`. `role`: it names an office, and the owner configured it all the same."""
+
+    id: str
+    email: str
+    name: str = ""
+    role: bool = False
+
+
+class Identities(Result):
+    """The addresses. None can be made here: what an account may send as, the server and the owner's config.toml say."""
+
+    account: str
+    identities: list[SendingIdentity] = []
 
 
 class RightLine(Result):
@@ -130,6 +152,16 @@ async def health(request: AccountsHealth, ctx: Context) -> Healths:
     return Healths(accounts=found)
 
 
+async def identities(request: AccountsIdentities, ctx: Context) -> Identities:
+    """Ask the backend, which knows what the server told and what the owner wrote down."""
+    name = ctx.account(request.account)
+    known = await ctx.backend(name).identities()
+    return Identities(
+        account=name,
+        identities=[SendingIdentity(id=one.email, email=one.email, name=one.name, role=one.role) for one in known],
+    )
+
+
 async def report(request: CapabilitiesReport, ctx: Context) -> Capabilities:
     """Read off the backend's tables and the caller's rules."""
     name = ctx.account(request.account)
@@ -185,6 +217,15 @@ accounts_health = Operation(
     effects=frozenset({Effect.LIST}),
     perform=health,
     plan=_one_or_each,
+    repeatable=True,
+    example={"account": "personal"},
+)
+
+accounts_identities = Operation(
+    request=AccountsIdentities,
+    result=Identities,
+    effects=frozenset({Effect.LIST}),
+    perform=identities,
     repeatable=True,
     example={"account": "personal"},
 )

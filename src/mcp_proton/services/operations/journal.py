@@ -9,11 +9,13 @@ from typing import Annotated
 from pydantic import Field
 
 from mcp_proton.domain.context import Context
+from mcp_proton.domain.effects import Effect
 from mcp_proton.domain.operation import Operation, Request, Result
 from mcp_proton.domain.outcome import INLINE, Ending, Fate, Outcome, Record, Status, weakest
 from mcp_proton.services.answers import instant
 from mcp_proton.services.cursors import seal, unseal
 from mcp_proton.services.fields import Cursor, Mark, OperationId
+from mcp_proton.services.posted import Delivered, delivered
 from mcp_proton.services.telling import standing
 
 
@@ -29,6 +31,12 @@ class OperationsResume(Request):
     """Go on with an operation the owner approved."""
 
     operation_id: OperationId
+
+
+class OperationsReconcile(Request):
+    """Find out what became of mail whose sending was unsure."""
+
+    operation_id: Annotated[OperationId | None, Mark.TOKEN] = None
 
 
 class OperationsUndo(Request):
@@ -62,7 +70,7 @@ class Item(Result):
 
 
 class Standing(Result):
-    """Where an operation stands, in numbers of messages; `pending` were not begun."""
+    """Where an operation stands, in numbers of messages; `pending` were not begun. `mail`: what became of one it sent."""
 
     operation: str
     at: str
@@ -72,8 +80,23 @@ class Standing(Result):
     uncertain: int = 0
     pending: int = 0
     proof: str | None = None
+    mail: Delivered | None = None
     items: list[Item] = []
     cursor: str | None = None
+
+
+class ReconciledOperation(Result):
+    """An operation, and what is known now of the mail it sent."""
+
+    operation_id: str
+    state: str
+    mail: Delivered | None = None
+
+
+class Reconciled(Result):
+    """What was found out."""
+
+    operations: list[ReconciledOperation] = []
 
 
 class ListedOperation(Result):
@@ -125,6 +148,7 @@ async def _standing(request: OperationsStatus, record: Record, ctx: Context) -> 
     if request.items or request.cursor:
         fates = await ctx.journal.fates(record.id, start, INLINE)
     after = start + len(fates)
+    sending = await ctx.sendings.find(record.id)
     return Standing(
         operation=record.operation,
         at=instant(record.created),
@@ -132,8 +156,9 @@ async def _standing(request: OperationsStatus, record: Record, ctx: Context) -> 
         skipped=count[Ending.SKIPPED],
         failed=count[Ending.FAILED],
         uncertain=count[Ending.UNCERTAIN],
-        pending=max(0, record.total - sum(count.values())),
+        pending=0 if Effect.SEND in record.effects else max(0, record.total - sum(count.values())),
         proof=weakest(record.proofs),
+        mail=None if sending is None else delivered(sending),
         items=[_item(fate) for fate in fates],
         cursor=seal(request, str(after)) if fates and after < sum(count.values()) else None,
     )
@@ -153,6 +178,21 @@ def _item(fate: Fate) -> Item:
 async def resume(request: OperationsResume, ctx: Context) -> Outcome[Result]:
     """Run the stored request, once."""
     return await ctx.resume(request.operation_id)
+
+
+async def reconcile(request: OperationsReconcile, ctx: Context) -> Reconciled:
+    """Look in Sent and Drafts for the one named, or for all of the caller's that are unsure. Nothing is sent again."""
+    if request.operation_id is not None:
+        records = [await ctx.journal.read(request.operation_id, ctx.caller)]
+    else:
+        records = list(await ctx.journal.recent(ctx.caller, limit=INLINE, statuses=(Status.DELIVERY_UNKNOWN,)))
+    found = []
+    for record in records:
+        settled = await ctx.settled(record)
+        sending = await ctx.sendings.find(record.id)
+        mail = None if sending is None else delivered(sending)
+        found.append(ReconciledOperation(operation_id=record.id, state=settled.status.value, mail=mail))
+    return Reconciled(operations=found)
 
 
 async def undo(request: OperationsUndo, ctx: Context) -> Outcome[Result]:
@@ -195,6 +235,16 @@ operations_resume = Operation(
     effects=frozenset(),
     steers=True,
     perform=resume,
+    example={"operation_id": "op_abcdefghijklmnop"},
+)
+
+operations_reconcile = Operation(
+    request=OperationsReconcile,
+    result=Reconciled,
+    effects=frozenset(),
+    steers=True,
+    perform=reconcile,
+    repeatable=True,
     example={"operation_id": "op_abcdefghijklmnop"},
 )
 

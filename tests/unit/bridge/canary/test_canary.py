@@ -40,7 +40,7 @@ async def test_on_a_version_of_which_nothing_was_recorded_all_that_is_tried_is_p
         assert one.backend.features()["move"] is Standing.AVAILABLE
         assert one.backend.consequences().of("destroy", Role.TRASH).evidence == (Evidence.LIVE,)
         health = await one.backend.health()
-        assert (health.unproved, health.disproved) == (("reattach",), ())
+        assert (health.unproved, health.disproved) == (("reattach", "append"), ())
         assert one.everything() == before
         assert one.findings.trace("me") is None
         assert len(one.said) > 8, "the owner is told how far it is"
