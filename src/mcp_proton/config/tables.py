@@ -21,11 +21,12 @@ from mcp_proton.domain.handles import SLUG
 from mcp_proton.domain.mail import Identity
 
 from . import senders
+from .oauth import OAuth, Words
+from .secrets import secret_place
 from .serving import Serving
 from .table import Table
 
 OWNER = owner().name
-_SECRET = re.compile(r"keyring(:.+)?|systemd:[A-Za-z0-9._@-]+|env:[A-Za-z_][A-Za-z0-9_]*|file:.+|command:.+")
 _FINGERPRINT = re.compile(r"sha256:([0-9a-f]{2}:?){32}", re.IGNORECASE)
 
 
@@ -71,15 +72,6 @@ def _kind(word: object) -> object:
     if word not in frozenset(Kind):
         raise ValueError("must be bridge or imap")
     return word
-
-
-def _secret(text: str) -> str:
-    if _SECRET.fullmatch(text) is None:
-        raise ValueError(
-            "must say where the password is, never the password itself: keyring, file:PATH, systemd:NAME, env:NAME "
-            "or command:PROGRAM"
-        )
-    return text
 
 
 def _certificate(text: str) -> str:
@@ -131,7 +123,7 @@ class Account(Table):
     smtp_port: Port | None = None
     security: Security | None = None
     username: Text
-    secret: Annotated[str, AfterValidator(_secret)]
+    secret: Annotated[str, AfterValidator(secret_place)]
     certificate: Fingerprint | None = None
     guarded_trash: StrictBool = False
     sending: StrictBool = True
@@ -196,12 +188,14 @@ class Account(Table):
 class Client(Table):
     """`[clients.NAME]`: one agent, by the label the owner gave it. `accounts` left out: all of them.
 
-    `review`: the owner answers approvals in this client too, once it passed a live check.
+    `review`: the owner answers approvals in this client too, once it passed a live check. `subjects`: whom an authorization
+    server calls this client.
     """
 
     profile: Profile = Profile.CORE
     accounts: list[Slug] | None = None
     review: StrictBool = False
+    subjects: Words = Field(default_factory=list)
 
 
 class Service(Serving):
@@ -235,6 +229,14 @@ class Config(Table):
     clients: dict[ClientName, Client] = Field(default_factory=dict)
     service: Service = Service()
     storage: Storage = Storage()
+    oauth: OAuth | None = None
+
+    @model_validator(mode="after")
+    def _each_subject_is_one_client(self) -> Self:
+        named = [subject for client in self.clients.values() for subject in client.subjects]
+        if len(named) != len(set(named)):
+            raise ValueError("a subject can be one client only; `subjects` of two clients name the same")
+        return self
 
     @property
     def default_account(self) -> str | None:
@@ -247,6 +249,10 @@ class Config(Table):
         """Return the accounts a client was given; None for all, and for a client that is not listed."""
         listed = self.clients.get(client)
         return None if listed is None or listed.accounts is None else frozenset(listed.accounts)
+
+    def client_of(self, subject: str) -> str | None:
+        """Return the client that an authorization server calls so."""
+        return next((name for name, one in self.clients.items() if subject in one.subjects), None)
 
     def reviews(self, client: str) -> bool:
         """Whether the owner declared a client a review channel."""

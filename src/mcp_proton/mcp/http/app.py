@@ -24,6 +24,7 @@ from .holding import held
 from .rates import starting
 from .servers import ClientServers
 from .sessions import Sessions
+from .trusted import WELL_KNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 
     from mcp_proton.bootstrap import Running
     from mcp_proton.mcp.doorway import Gate
+
+    from .trusted import Trusted
 
 MOST_HEADERS = 64
 SESSIONS_AT_ONCE = 32
@@ -49,11 +52,13 @@ class Application:
         gate: Gate,
         ready: Callable[[], Awaitable[dict[str, object]]],
         noticed: Callable[[str], None],
+        trusted: Trusted | None = None,
     ) -> None:
         service = running.settings.config.service
         self.ending = asyncio.Event()
         self.sessions = Sessions(service.sessions, 60.0 * service.session_minutes)
-        self._bearers = Bearers(running)
+        self._trusted = trusted
+        self._bearers = Bearers(running, *((trusted.verifier, trusted.location) if trusted else ()))
         self._servers = ClientServers(running, gate)
         self._starting = starting(SESSIONS_AT_ONCE, SECONDS_A_SESSION)
         self._bodies = Bodies()
@@ -85,6 +90,8 @@ class Application:
             case ("/ready", "GET" | "HEAD"):
                 state = await self._ready()
                 route = JSONResponse(state, 200 if state["ready"] else 503)
+            case (path, "GET" | "HEAD") if path in WELL_KNOWN and self._trusted is not None:
+                route = JSONResponse(self._trusted.metadata, headers={"cache-control": "no-store"})
             case ("/health" | "/ready", _):
                 route = PlainTextResponse("Method Not Allowed", 405, {"allow": "GET, HEAD"})
             case _:
@@ -98,9 +105,8 @@ class Application:
             await later(503, error.message, 5)(scope, receive, send)
             return
         if not isinstance(who, Bearer):
-            self._notice("invalid_token" if who.presented else "no_token")
-            told = "the token is not valid (any more)" if who.presented else "show a client token"
-            await refuse(401, told, headers={"www-authenticate": who.challenge})(scope, receive, send)
+            self._notice(who.event)
+            await refuse(who.status, who.told, headers={"www-authenticate": who.challenge})(scope, receive, send)
             return
         refusal = self._admit(scope, who.client)
         if refusal is not None:

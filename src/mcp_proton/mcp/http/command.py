@@ -21,6 +21,7 @@ from .limits import Limits
 from .readiness import Readiness
 from .running import serve
 from .servers import PATH
+from .trusted import Trusted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp
 
-    from mcp_proton.config.tables import Service
+    from mcp_proton.config.tables import Config, Service
 
     from .metrics import Metrics
 
@@ -61,7 +62,10 @@ async def _serve(where: Place | None, *, demo: bool) -> None:
         if metrics is not None:
             observers.append(metrics.called)
             notices = watching.Notices(metrics.noticed)
-        app = Application(running, watching.Watched(limits, observers), Readiness(running).look, notices)
+        trusted = _trusted(running.settings.config, door)
+        if trusted is not None:
+            stack.push_async_callback(trusted.verifier.aclose)
+        app = Application(running, watching.Watched(limits, observers), Readiness(running).look, notices, trusted)
         stack.push_async_callback(app.aclose)
         if metrics is not None:
             metrics.watch(app.sessions, limits.turns)
@@ -84,6 +88,12 @@ def _metrics(
     doors.append((metrics, door.socket))
     watching.write("measuring", where=f"{door}/metrics")
     return metrics
+
+
+def _trusted(config: Config, door: listening.Listening) -> Trusted | None:
+    if config.oauth is None:
+        return None
+    return Trusted.of(config.oauth, config.service.public_url or ("http://localhost" if door.path else str(door)))
 
 
 async def _announce(door: listening.Listening, running: bootstrap.Running, *, demo: bool) -> None:
