@@ -1,4 +1,4 @@
-"""The contract: mailboxes and health (P-50, P-51)."""
+"""The contract (N-1: one suite, every backend): mailboxes and health (P-50, P-51)."""
 
 from __future__ import annotations
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _QUOTED = re.compile(rb"^(>*From )", re.MULTILINE)
 _UNQUOTED = re.compile(rb"^>(>*From )", re.MULTILINE)
+_LONE_CR = re.compile(rb"\r(?!\n)")
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _SEPARATOR = re.compile(
     rb"From (?P<sender>\S{0,320}) +(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? +(?P<month>[A-Z][a-z]{2}) +(?P<day>\d{1,2}) +"
@@ -41,7 +42,7 @@ class _Rewriting:
 
     def feed(self, chunk: bytes) -> bytes:
         """Return what is certain by now."""
-        text = (self._held + chunk).replace(b"\r\n", b"\n")
+        text = _with_lf(self._held + chunk if self._held else chunk)
         cut = text.rfind(b"\n") + 1
         if len(text) - cut > _LONGEST_HELD:
             cut = len(text) - text.endswith(b"\r")
@@ -77,6 +78,11 @@ class Unquoting(_Rewriting):
 
     def __init__(self) -> None:
         super().__init__(_UNQUOTED, rb"\1", b"\r\n")
+
+
+def _with_lf(text: bytes) -> bytes:
+    """CRLF as LF. Nearly always every CR is before an LF, and leaving them all out takes half as long."""
+    return text.replace(b"\r\n", b"\n") if _LONE_CR.search(text) else text.translate(None, b"\r")
 
 
 def separator(sender: str, received: datetime | None) -> bytes:
