@@ -116,6 +116,13 @@ def test_what_is_no_request_of_ours_is_refused(demo: Service, sent: bytes) -> No
     assert answered == b"" or answered[9:12] in (b"400", b"401", b"404", b"405", b"421", b"431"), answered[:200]
 
 
+@pytest.mark.parametrize("method", ["HEAD", "GET", "PUT", "PATCH", "OPTIONS", "TRACE", "DELETE", "MAIL"])
+def test_a_method_that_makes_no_sense_is_no_fault(demo: Service, method: str) -> None:
+    """Some clients begin with HEAD and GET, to see whether anybody is there."""
+    with Raw(demo.url, demo.demo_token) as raw:
+        assert 400 <= raw.http.request(method, demo.url).status_code < 500
+
+
 def test_a_head_that_never_ends_ends_the_connection(demo: Service) -> None:
     """Slow-loris: nobody holds a connection with half a request."""
     for sent in (b"", b"POST /mcp HTTP/1.1\r\nHost: localhost\r\n"):
