@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,8 +32,18 @@ from tests.matrix.acts import CATALOG
 
 AGENT = Caller("hermes", Audience.AGENT, Surface.TOOL)
 CHANGING = ("organize", "draft", "destroy", "delete_folder", "delete_label")
-batches.CHUNK = 2
-sync.APART = 0.02  # a second between two looks, whether counts still grow, is nothing that faults depend on
+
+
+@contextmanager
+def _small_steps() -> Iterator[None]:
+    """Steps of two messages, so that a few make several; the second between two looks, whether counts still grow, is
+    nothing that faults depend on."""
+    before = batches.CHUNK, sync.APART
+    batches.CHUNK, sync.APART = 2, 0.02
+    try:
+        yield
+    finally:
+        batches.CHUNK, sync.APART = before
 
 
 @dataclass(frozen=True)
@@ -124,7 +134,8 @@ async def opened(store: Path, address: Address, minutes: int = 0) -> AsyncIterat
     )
     service = MailService(world)
     try:
-        yield House(service, backend, journal, clock)
+        with _small_steps():
+            yield House(service, backend, journal, clock)
     finally:
         await service.aclose()
         await backend.aclose()

@@ -60,6 +60,7 @@ _LACKING = {
     "keywords": "the next event of the message erases them",
     "append_dates": "the date given is ignored",
     "counts_in_list": "each mailbox has to be asked",
+    "guarded_flags": "it has no CONDSTORE",
 }
 
 

@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from .consequences import EffectTable
+from .errors import Invalid
 from .handles import Handle
 from .mail import Envelope, Identity, Mailbox, Role, Structure
 from .outcome import Fate
@@ -25,12 +26,30 @@ class Standing(StrEnum):
     UNVERIFIED = "unverified"
 
 
+LARGEST_VERSION = 2**63 - 1
+"""RFC 7162 §7: mod-sequence-value"""
+
+
 @dataclass(frozen=True, slots=True)
 class FlagChange:
-    """Flags to add and to remove. Never a replacement."""
+    """Flags to add and to remove. Never a replacement.
+
+    `unchanged_since`: only of messages whose `Envelope.version` is no higher, so that nothing is overwritten that was
+    changed elsewhere since it was read. It adds or removes, not both: the first of two commands would itself be the
+    change that has the second refused. Raises `Invalid`.
+    """
 
     add: frozenset[str] = frozenset()
     remove: frozenset[str] = frozenset()
+    unchanged_since: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.unchanged_since is None:
+            return
+        if not 0 < self.unchanged_since <= LARGEST_VERSION:
+            raise Invalid("`unchanged_since` is a version as a read told it")
+        if self.add and self.remove:
+            raise Invalid("with `unchanged_since`, flags are either added or removed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +221,13 @@ class MailBackend(Protocol):
         ...
 
     async def set_flags(self, handles: Sequence[Handle], change: FlagChange) -> Sequence[Fate]:
-        """Add and remove flags. Flags this server does not keep fail with `flag_not_kept`; nothing is sent then."""
+        """Add and remove flags. Flags this server does not keep fail with `flag_not_kept`; nothing is sent then.
+
+        Of `change.unchanged_since`: what was changed later fails with `changed`, and keeps the flags it has. Where the
+        mailbox has no versions it is done all the same, and each fate that is DONE says so (`unguarded`): only named
+        flags are ever added or removed, which can be taken back, and who asks for the guard cannot know beforehand
+        where it is to be had.
+        """
         ...
 
     async def move(self, handles: Sequence[Handle], to: Mailbox | Home) -> Sequence[Fate]:

@@ -112,6 +112,15 @@ class Conflict(MailError):
     advice = "look again, then decide anew"
 
 
+def changed_since() -> Conflict:
+    """The error for a message whose flags were changed since it was read, and that keeps them."""
+    return Conflict(
+        "its flags were changed elsewhere since it was read, and were left as they are",
+        code="changed",
+        next="read it again",
+    )
+
+
 class Unavailable(MailError):
     """The mail server cannot be reached, or did not answer as mail servers do."""
 

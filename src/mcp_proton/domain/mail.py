@@ -91,7 +91,8 @@ class Address:
 class Envelope(NamedTuple):
     """What a list shows of one occurrence. All text is decoded; what strangers wrote is not yet neutralised.
 
-    A tuple, since pages are full of them and a frozen dataclass takes six times as long to make.
+    A tuple, since pages are full of them and a frozen dataclass takes six times as long to make. `version` grows with
+    every change of its flags, within one mailbox; known of messages that were named, where the server counts (RFC 7162).
     """
 
     handle: Handle
@@ -108,6 +109,7 @@ class Envelope(NamedTuple):
     message_id: str = ""
     in_reply_to: str = ""
     has_attachments: bool | None = None
+    version: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,6 +75,9 @@ class Proof(StrEnum):
     LOST = "lost"
 
 
+UNGUARDED = "unguarded"
+
+
 @dataclass(frozen=True, slots=True)
 class Fate:
     """How one item of a batch ended. `now` is its handle afterwards, where it has a new one.
@@ -96,12 +99,17 @@ class Fate:
         cls, handle: Handle, now: Handle | None = None, *, proof: Proof | None = None, identity: str | None = None
     ) -> Fate:
         """It happened."""
-        return cls(handle, Ending.DONE, now=now, proof=proof, identity=identity)
+        return cls(handle, Ending.DONE, None, None, now, proof, identity)
 
     @classmethod
     def skipped(cls, handle: Handle, code: str, why: str) -> Fate:
         """Nothing had to be done."""
         return cls(handle, Ending.SKIPPED, code=code, why=why)
+
+    @classmethod
+    def unguarded(cls, handle: Handle) -> Fate:
+        """Its flags were changed, without the guard that was asked for."""
+        return cls(handle, Ending.DONE, UNGUARDED, "this server cannot tell whether it was changed since it was read")
 
     @classmethod
     def of_error(cls, handle: Handle, error: MailError) -> Fate:

@@ -11,6 +11,7 @@ from typing import Protocol
 
 from .backend import (
     HOME,
+    LARGEST_VERSION,
     Coverage,
     Covered,
     FlagChange,
@@ -29,6 +30,7 @@ from .plan import Plan
 
 __all__ = [
     "HOME",
+    "LARGEST_VERSION",
     "Accounts",
     "Artifact",
     "ArtifactWriter",

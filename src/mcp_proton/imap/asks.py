@@ -45,6 +45,8 @@ class Ask(ABC, Generic[T_co]):
     """nothing after its OK is read before `Connection.upgrade`"""
     reads_lines = False
     """it has `take_lines` called before lines are cut and read one by one"""
+    skims = False
+    """it has lines passed over that nobody asked for: only while no other command is under way, and nobody listens"""
     held_back = False
     """its reader holds the server back, so what it gathers needs no ceiling"""
 

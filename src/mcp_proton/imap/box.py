@@ -73,6 +73,11 @@ class Box:
     def writable(self) -> bool:
         return self.selection.writable
 
+    @property
+    def versioned(self) -> bool:
+        """Whether its messages have versions. HIGHESTMODSEQ is no sign: Dovecot tells it once somebody asked for one."""
+        return (self.can("CONDSTORE") or self.can("QRESYNC")) and not self.selection.unversioned
+
     def can(self, capability: str) -> bool:
         """Whether the server advertises it (P-65)."""
         return self._session.can(capability)

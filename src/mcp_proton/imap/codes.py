@@ -34,7 +34,7 @@ class CopyUid:
         return dict(zip(self.source.listed(), self.target.listed(), strict=True))
 
 
-CodeValue: TypeAlias = "int | frozenset[str] | AppendUid | CopyUid | None"
+CodeValue: TypeAlias = "int | frozenset[str] | AppendUid | CopyUid | UidSet | None"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +72,8 @@ def _value(name: str, raw: bytes) -> CodeValue:
             return AppendUid(_validity(words[0]), UidSet.parse(words[1]))
         if name == "COPYUID" and len(words) == 3:
             return CopyUid(_validity(words[0]), UidSet.parse(words[1]), UidSet.parse(words[2]))
+        if name == "MODIFIED" and len(words) == 1:
+            return UidSet.parse(words[0])
     except ProtocolViolation:
         return None
     return None

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from mcp_proton.imap import utf7
 from mcp_proton.imap.asks import Ask, Done, Plain
 from mcp_proton.imap.codes import CopyUid
+from mcp_proton.imap.passing import Passing
 from mcp_proton.imap.responses import (
     Capabilities,
     Exists,
@@ -26,7 +27,8 @@ from mcp_proton.imap.responses import (
     ServerId,
     Status,
 )
-from mcp_proton.imap.writer import Argument, Atom, Literal, MailboxName, line
+from mcp_proton.imap.rows import FetchRow
+from mcp_proton.imap.writer import Argument, Atom, Literal, MailboxName, Verbatim, line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -107,7 +109,7 @@ class Identify(Ask["Mapping[str, str]"]):
         return self._fields
 
 
-class Noop(Plain):
+class Noop(Passing):
     def __init__(self) -> None:
         super().__init__("NOOP", line(Atom("NOOP")))
 
@@ -136,6 +138,8 @@ class Selection:
     flags: frozenset[str] = frozenset()
     permanent_flags: frozenset[str] = frozenset()
     highestmodseq: int | None = None
+    unversioned: bool = False
+    """the server said NOMODSEQ (RFC 7162 §3.1.2.2): it has CONDSTORE, but not here"""
     counted: int = field(default=0)
     """`exists` as of `at`: if the two differ, mail came or went since"""
     suspect: bool = False
@@ -172,6 +176,8 @@ class Select(Ask[Selection]):
                 self._found.uidnext = number
             case "HIGHESTMODSEQ", int(number):
                 self._found.highestmodseq = number
+            case "NOMODSEQ", _:
+                self._found.unversioned = True
             case "PERMANENTFLAGS", frozenset() as flags:
                 self._found.permanent_flags = flags
 
@@ -256,18 +262,37 @@ def _beyond_ascii(keys: Sequence[Argument]) -> bool:
     )
 
 
-class Store(Plain):
+class Store(Passing):
     """UID STORE +FLAGS or -FLAGS, without the flags coming back. (Replacing all flags isn't offered: Bridge loses later
-    changes of them.)"""
+    changes of them.) With `unchanged_since` the OK or NO names in MODIFIED those that were left as they are."""
 
     changes = True
 
-    def __init__(self, uids: UidSet, flags: Sequence[str], *, add: bool) -> None:
+    def __init__(self, uids: UidSet, flags: Sequence[str], *, add: bool, unchanged_since: int | None = None) -> None:
         word = Atom("+FLAGS.SILENT" if add else "-FLAGS.SILENT")
-        super().__init__("UID STORE", line(Atom("UID"), Atom("STORE"), uids, word, [Atom(flag) for flag in flags]))
+        # A number beyond what others may be: 63 bits.
+        guard = [] if unchanged_since is None else [Verbatim(b"(UNCHANGEDSINCE %d)" % unchanged_since)]
+        words = [Atom(flag) for flag in flags]
+        super().__init__("UID STORE", line(Atom("UID"), Atom("STORE"), uids, *guard, word, words))
+        self._uids = uids
+
+    def take(self, response: Response) -> bool:
+        """Once a session knows of versions, each change is told, silent or not (RFC 7162 §3.1.3)."""
+        match response:
+            case FetchRow(
+                uid=uid,
+                modseq=int(),
+                internaldate=None,
+                size=None,
+                envelope=None,
+                bodystructure=None,
+                sections=sections,
+            ):
+                return not sections and uid in self._uids
+        return False
 
 
-class MarkDeleted(Plain):
+class MarkDeleted(Passing):
     r"""UID STORE +FLAGS.SILENT (\Deleted), or its taking back: the first step of removing named messages."""
 
     changes = True

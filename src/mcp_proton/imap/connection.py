@@ -63,6 +63,8 @@ class Connection:
         self.unasked_literal = 0
         self.ended: MailError | None = None
         self.saying_goodbye = False
+        self.overheard = False
+        """somebody wants all news, so none may be passed over"""
         self._loop = asyncio.get_running_loop()
         self._watch, self._news = watch, news
         self._reader = ResponseReader(limits)
@@ -259,7 +261,8 @@ class Connection:
     def _expect(self) -> None:
         """Have lines handed over the way the oldest command wants them."""
         oldest = self._oldest()
-        self.wire.framer.by_lines = oldest is not None and oldest.ask.reads_lines
+        may_skim = len(self._running) == 1 and not self.overheard
+        self.wire.framer.by_lines = oldest is not None and oldest.ask.reads_lines and (may_skim or not oldest.ask.skims)
 
     def _untagged(self, text: bytes, literals: Sequence[bytes]) -> None:
         response = self._reader.read(text, literals)
@@ -331,7 +334,7 @@ class Connection:
                 running.done.set_result(Done(code, words))
         elif not running.done.done():
             kept = b"" if running.ask.secret else words
-            running.done.set_exception(rejection(running.ask.name, answer, code.name if code else None, kept))
+            running.done.set_exception(rejection(running.ask.name, answer, code, kept))
             running.done.exception()  # it may be that nobody asks any more
         if self._go_ahead is not None and self._go_ahead[0] is running and not self._go_ahead[1].done():
             self._go_ahead[1].set_result(False)

@@ -50,7 +50,7 @@ def envelope(mailbox: Mailbox, uidvalidity: int, row: FetchRow) -> Envelope:
     marks = flags.ours(row.flags or ())
     told = row.envelope
     if told is None:
-        return Envelope(handle, received=received, size=row.size or 0, flags=marks)
+        return Envelope(handle, received=received, size=row.size or 0, flags=marks, version=row.modseq)
     return Envelope(
         handle=handle,
         subject=decoded(told.subject),
@@ -65,6 +65,7 @@ def envelope(mailbox: Mailbox, uidvalidity: int, row: FetchRow) -> Envelope:
         flags=marks,
         message_id=message_id(told.message_id),
         in_reply_to=message_id(told.in_reply_to),
+        version=row.modseq,
     )
 
 

@@ -25,6 +25,8 @@ from mcp_proton.domain.errors import MailError, Stale, Unavailable, Untrusted
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from mcp_proton.imap.codes import Code, CodeValue
+
 SERVER_TEXT_KEPT = 200
 _UNPRINTABLE = re.compile(r"[^\x20-\x7e\xa0-\U0010ffff]|[\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
 _PASSING = frozenset({"UNAVAILABLE", "INUSE", "SERVERBUG", "LIMIT"})  # RFC 5530
@@ -61,15 +63,19 @@ class LimitExceeded(ProtocolViolation):
 
 
 class Rejected(MailError):
-    """A tagged NO or BAD. `answer` is that word, `response_code` the bracketed one (upper case) or None."""
+    """A tagged NO or BAD. `answer` is that word, `response_code` the bracketed one (upper case) or None, `value` what
+    that one says (`codes.Code`)."""
 
     code = "server_refused"
 
-    def __init__(self, command: str, answer: str, response_code: str | None, text: bytes) -> None:
+    def __init__(
+        self, command: str, answer: str, response_code: str | None, text: bytes, value: CodeValue = None
+    ) -> None:
         super().__init__(f"the mail server refused `{command}`")
         self.command = command
         self.answer = answer
         self.response_code = response_code
+        self.value = value
         self.server_text = printable(text)
 
 
@@ -87,10 +93,12 @@ class Rebuilt(Stale):
         self.uidvalidity = uidvalidity
 
 
-def rejection(command: str, answer: str, response_code: str | None, text: bytes) -> Rejected:
+def rejection(command: str, answer: str, code: Code | None, text: bytes) -> Rejected:
     """The error for a tagged NO or BAD."""
-    kind = RejectedForNow if response_code in _PASSING else Rejected
-    return kind(command, answer, response_code, text)
+    if code is None:
+        return Rejected(command, answer, None, text)
+    kind = RejectedForNow if code.name in _PASSING else Rejected
+    return kind(command, answer, code.name, text, code.value)
 
 
 def printable(text: bytes) -> str:

@@ -27,10 +27,12 @@ WORDS = (
     "files_sent",
     "idle",
     "counts_in_list",
+    "guarded_flags",
 )
 """threads: by Message-ID and References, which we follow ourselves. exact_removal: named messages are expunged and no
 others. append_dates: the date given with an imported message is kept. send: by SMTP, as far as the owner configured it.
-files_sent: a copy of what is sent comes into Sent by itself. counts_in_list: totals of all mailboxes at once."""
+files_sent: a copy of what is sent comes into Sent by itself. counts_in_list: totals of all mailboxes at once.
+guarded_flags: flags can be changed on condition that nobody else changed them meanwhile (RFC 7162)."""
 
 
 def of_standard(capabilities: AbstractSet[str] | None) -> Mapping[str, Standing]:
@@ -43,6 +45,7 @@ def of_standard(capabilities: AbstractSet[str] | None) -> Mapping[str, Standing]
         "exact_removal": _standing("UIDPLUS" in capabilities),
         "idle": _standing("IDLE" in capabilities),
         "counts_in_list": _standing("LIST-STATUS" in capabilities),
+        "guarded_flags": _standing(bool({"CONDSTORE", "QRESYNC"} & capabilities)),
         "files_sent": _standing("X-GM-EXT-1" in capabilities),
     }
     # Whether keywords are kept is said by each mailbox's PERMANENTFLAGS, not by a capability.

@@ -44,6 +44,8 @@ class Items:
     envelope: bool = False
     structure: bool = False
     sections: tuple[str, ...] = ()
+    version: bool = False
+    """MODSEQ (RFC 7162), which a mailbox without versions refuses; see `Box.versioned`"""
 
     def __post_init__(self) -> None:
         for section in self.sections:
@@ -58,6 +60,7 @@ class Items:
         }
         words = ["UID", *(word for word, wanted in known.items() if wanted)]
         words += [f"BODY.PEEK[{section}]" for section in self.sections]
+        words += ["MODSEQ"] if self.version else []
         return [*words, "BODYSTRUCTURE"] if self.structure else words
 
     def judges(self) -> tuple[Callable[[FetchRow], bool], Callable[[FetchRow], bool]]:

@@ -1,12 +1,18 @@
-"""Flags of named messages, added and removed; never replaced (Bridge changes flags that are not named, and hides it)."""
+"""Flags of named messages, added and removed; never replaced (Bridge changes flags that are not named, and hides it).
+
+On condition, where the server has versions, that they were not changed since they were read (RFC 7162 §3.1.3): the server
+itself compares and stores in one step, so that nothing comes between.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcp_proton.domain.errors import MailError, Unavailable, Unsupported
+from mcp_proton.domain.errors import Ambiguous, MailError, Unavailable, Unsupported, changed_since
 from mcp_proton.domain.outcome import Fate
 from mcp_proton.imap import commands, flags, placing
+from mcp_proton.imap.asks import Done
+from mcp_proton.imap.codes import Code
 from mcp_proton.imap.errors import Rejected
 from mcp_proton.imap.groups import grouped
 from mcp_proton.imap.mailboxes import wire_name
@@ -38,14 +44,17 @@ class Flagging:
         groups, wrong = await grouped(handles, self._resolve)
         fates = {handle: Fate.of_error(handle, error) for handle, error in wrong.items()}
         for group in groups:
+            done: Callable[[Handle], Fate] = Fate.done
             try:
                 async with self._pool().writing(wire_name(group.mailbox), uidvalidity=group.uidvalidity) as box:
+                    if change.unchanged_since is not None and not box.versioned:
+                        done = Fate.unguarded
                     outcomes = await self._mark(box, group, change)
             except MailError as error:
                 outcomes = dict.fromkeys(group.uids, error)
             for uid, failed in outcomes.items():
                 handle = group.handle(uid)
-                fates[handle] = Fate.done(handle) if failed is None else Fate.of_error(handle, failed)
+                fates[handle] = done(handle) if failed is None else Fate.of_error(handle, failed)
         return [fates[handle] for handle in handles]
 
     async def _mark(self, box: Box, group: Group, change: FlagChange) -> dict[int, MailError | None]:
@@ -64,6 +73,7 @@ class Flagging:
     async def _store(
         self, box: Box, uids: Sequence[int], change: FlagChange, outcomes: dict[int, MailError | None]
     ) -> None:
+        guard = change.unchanged_since if box.versioned else None
         size = self._page or max(len(uids), 1)
         parts = [part for at in range(0, len(uids), size) for part in UidSet.of(uids[at : at + size]).split()]
         for words, add in ((change.add, True), (change.remove, False)):
@@ -74,10 +84,14 @@ class Flagging:
             portion = 1 if self._page else len(parts)
             for at in range(0, len(parts), max(portion, 1)):
                 some = parts[at : at + portion]
-                results = await box.attempt([commands.Store(part, spelled, add=add) for part in some])
+                results = await box.attempt(
+                    [commands.Store(part, spelled, add=add, unchanged_since=guard) for part in some]
+                )
                 for part, result in zip(some, results, strict=True):
+                    left = _left(part, result) if guard is not None else {}
                     if isinstance(result, MailError):
                         outcomes |= dict.fromkeys(part, self.refused(result))
+                    outcomes |= left
                 if self._page and any(isinstance(result, MailError) for result in results):
                     rest = [uid for part in parts[at + portion :] for uid in part]
                     outcomes |= dict.fromkeys(rest, not_attempted())
@@ -88,6 +102,24 @@ class Flagging:
         if self._page is None or not isinstance(error, Rejected) or error.answer == "BAD":
             return error
         return placing.unsure(error.command)
+
+
+def _left(part: UidSet, result: Done | MailError) -> dict[int, MailError]:
+    """Why a conditional STORE did not change some, by the MODIFIED of its answer (RFC 7162 §3.1.3).
+
+    Of a NO with that code the others may have been stored (the RFC has a server do so); of a list that cannot be read all.
+    """
+    match result:
+        case Done(code=Code(name="MODIFIED", value=value)):
+            others = None if isinstance(value, UidSet) else Ambiguous("the mail server does not say what it left")
+        case Rejected(response_code="MODIFIED", value=value):
+            others = placing.unsure(result.command)
+        case _:
+            return {}
+    left: dict[int, MailError] = {} if others is None else dict.fromkeys(part, others)
+    if isinstance(value, UidSet):
+        left |= {uid: changed_since() for uid in part if uid in value}  # it may name any number of others
+    return left
 
 
 async def existing(box: Box, uids: UidSet) -> set[int]:

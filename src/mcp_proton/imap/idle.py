@@ -57,7 +57,7 @@ class Watch:
         self._news = asyncio.Event()
         self._idle: Running[Done] | None = None
         self._refused = False
-        session.listen = self._hear
+        session.listen(self._hear)
 
     @property
     def pushed(self) -> bool:

@@ -6,6 +6,7 @@ before anybody is told that the message is gone. Reading is EXAMINE and PEEK onl
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mcp_proton.domain.errors import MailError, NotFound, Stale
@@ -56,7 +57,7 @@ class Messages:
         for group in await self._grouped(handles):
             try:
                 async with self._pool().reading(wire_name(group.mailbox), uidvalidity=group.uidvalidity) as box:
-                    rows = await box.fetch_all(group.uids, SUMMARY)
+                    rows = await box.fetch_all(group.uids, replace(SUMMARY, version=box.versioned))
             except Stale:
                 continue
             for row in rows:
@@ -107,7 +108,7 @@ class Messages:
         """Envelope and outline. Raises `Stale`."""
         mailbox, uidvalidity, uid = await self._place(handle)
         async with self._pool().reading(wire_name(mailbox), uidvalidity=uidvalidity) as box:
-            rows = await box.fetch_all([uid], OUTLINE)
+            rows = await box.fetch_all([uid], replace(OUTLINE, version=box.versioned))
         if not rows:
             raise gone()
         root = structures.outline(rows[0].bodystructure)

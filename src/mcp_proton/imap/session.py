@@ -31,8 +31,8 @@ ALERTS_KEPT = 8
 class Session:
     """Made by `opening.open_session`. One caller at a time; not to be shared.
 
-    `capabilities` are those after login. `listen(response)` may be set to hear what no command asked for: Exists,
-    Expunged, Vanished, FetchRow (flags changed) and others. `alerts` are the last [ALERT] texts, the server's own words.
+    `capabilities` are those after login. Who calls `listen` hears what no command asked for: Exists, Expunged, Vanished,
+    FetchRow (flags changed) and others. `alerts` are the last [ALERT] texts, the server's own words.
     """
 
     def __init__(self, limits: Limits, timing: Timing) -> None:
@@ -41,7 +41,7 @@ class Session:
         self.server_id: Mapping[str, str] = {}
         self.greeting = b""
         self.alerts: deque[bytes] = deque(maxlen=ALERTS_KEPT)
-        self.listen: Callable[[Response], None] | None = None
+        self._listener: Callable[[Response], None] | None = None
         self.connection = Connection(limits, timing, watch=self._watch, news=self._news)
         self._clock = asyncio.get_running_loop().time
 
@@ -57,6 +57,10 @@ class Session:
     def age(self) -> float:
         """Seconds since the selected mailbox's UIDVALIDITY was looked at; infinite without a selection."""
         return float("inf") if self.selection is None else self._clock() - self.selection.at
+
+    def listen(self, listener: Callable[[Response], None]) -> None:
+        """Have all news told from here on."""
+        self._listener, self.connection.overheard = listener, True
 
     async def run(self, ask: Ask[T]) -> T:
         """One command. Raises Rejected, Unavailable (and its kinds) or Ambiguous."""
@@ -169,5 +173,5 @@ class Session:
             self.selection.suspect = True
 
     def _news(self, response: Response) -> None:
-        if self.listen is not None:
-            self.listen(response)
+        if self._listener is not None:
+            self._listener(response)

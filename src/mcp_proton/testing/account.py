@@ -8,7 +8,7 @@ from datetime import datetime
 
 from mcp_proton.domain.consequences import Consequence, EffectTable, Evidence
 from mcp_proton.domain.effects import Effect
-from mcp_proton.domain.errors import Conflict, Invalid, NotFound, Stale, Unsupported
+from mcp_proton.domain.errors import Conflict, Invalid, NotFound, Stale, Unsupported, changed_since
 from mcp_proton.domain.handles import Handle
 from mcp_proton.domain.mail import VIEWS, Envelope, Identity, Mailbox, Role, Structure
 from mcp_proton.domain.outcome import Ending, Fate, Proof
@@ -51,9 +51,13 @@ from mcp_proton.testing.outgoing import MemoryOctets, MemoryOutgoing
 
 
 class MemoryAccount:
-    """A whole mail account in memory. `calls` names every method that was used, so that a test can spy on it."""
+    """A whole mail account in memory. `calls` names every method that was used, so that a test can spy on it.
+
+    With `versioned` off its messages have no versions, as on Bridge.
+    """
 
     lag = 0.0
+    versioned = True
 
     def __init__(self, name: str = "memory") -> None:
         self.name = name
@@ -156,7 +160,7 @@ class MemoryAccount:
         found = []
         for handle in handles:
             try:
-                found.append(envelope_of(*self._find(handle)))
+                found.append(self._shown(*self._find(handle)))
             except Stale:
                 continue
         return found
@@ -166,7 +170,7 @@ class MemoryAccount:
         self.calls.append("structure")
         box, stored = self._find(handle)
         root = mime_outline.outline(stored.mail.raw).root
-        return Structure(envelope_of(box, stored)._replace(has_attachments=selecting.has_attachments(root)), root)
+        return Structure(self._shown(box, stored)._replace(has_attachments=selecting.has_attachments(root)), root)
 
     async def fetch(
         self, handle: Handle, part: str = "", *, start: int = 0, limit: int | None = None
@@ -204,8 +208,12 @@ class MemoryAccount:
         self.calls.append("set_flags")
 
         def mark(handle: Handle, box: Box, stored: Stored) -> Fate:
+            guard = change.unchanged_since
+            if guard is not None and self.versioned and stored.mail.version > guard:
+                raise changed_since()
             stored.mail.flags = (stored.mail.flags | change.add) - change.remove
-            return Fate.done(handle)
+            stored.mail.version += 1
+            return Fate.done(handle) if guard is None or self.versioned else Fate.unguarded(handle)
 
         return self._each(handles, mark)
 
@@ -395,6 +403,9 @@ class MemoryAccount:
         boxes = [box for box in self.boxes.values() if box.mailbox.tag == fate.handle.tag]
         return next((one for box in boxes for one in box.mail.values() if identity_of(one) == fate.identity), None)
 
+    def _shown(self, box: Box, stored: Stored) -> Envelope:
+        return envelope_of(box, stored)._replace(version=stored.mail.version if self.versioned else None)
+
     def _put(self, box: Box, mail: Mail) -> Handle:
         stored = Stored(box.next_uid, mail)
         box.mail[stored.uid] = stored
@@ -406,7 +417,7 @@ class MemoryAccount:
         for handle in dict.fromkeys(handles):
             try:
                 fates[handle] = change(handle, *self._find(handle))
-            except (Stale, Invalid) as error:
+            except (Stale, Invalid, Conflict) as error:
                 fates[handle] = Fate.of_error(handle, error)
         return [fates[handle] for handle in handles]
 

@@ -25,6 +25,7 @@ class Mail:
     raw: bytes
     received: datetime
     flags: frozenset[str] = frozenset()
+    version: int = 1
 
 
 @dataclass

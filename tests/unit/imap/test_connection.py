@@ -243,7 +243,7 @@ async def test_news_nobody_asked_for_reach_the_listener_and_the_counts() -> None
         _,
     ):
         heard: list[Response] = []
-        session.listen = heard.append
+        session.listen(heard.append)
         selection = await session.select("INBOX", read_only=True)
         assert selection.exists == 3
         await session.noop()

@@ -13,8 +13,8 @@ from mcp_proton.domain.effects import Effect
 from mcp_proton.domain.handles import Handle
 from mcp_proton.domain.mail import Flag, Mailbox
 from mcp_proton.domain.operation import Finer, Operation, Request, Shorthand
-from mcp_proton.domain.outcome import Ending, Fate
-from mcp_proton.domain.ports import FlagChange, MailBackend, Standing
+from mcp_proton.domain.outcome import UNGUARDED, Ending, Fate
+from mcp_proton.domain.ports import LARGEST_VERSION, FlagChange, MailBackend, Standing
 from mcp_proton.services import foreseeing, looking, matching
 from mcp_proton.services.batches import CHUNK
 from mcp_proton.services.fields import ManyHandles, Mark, Preview, listed
@@ -27,6 +27,7 @@ _WORDS = {
     "important": Flag.FLAGGED,
     "replied": Flag.ANSWERED,
 }
+_UNGUARDED = "done without `unchanged_since`: this server cannot tell whether they were changed meanwhile"
 _KEYWORD = re.compile(r"[A-Za-z0-9_$.+-]{1,64}")
 _LOCAL = frozenset(Flag) - {Flag.SEEN, Flag.FLAGGED}
 _MESSAGES = ["personal.ei5nnz.sd2egw-2n9c"]
@@ -61,14 +62,42 @@ def _says_something(request: Change) -> Change:
     return request
 
 
+def _digits(value: object) -> object:
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+UnchangedSince = Annotated[
+    Annotated[str, Field(pattern=r"^[1-9][0-9]{0,18}$")] | None,
+    BeforeValidator(_digits),
+    Field(description="lowest `version` you read"),
+    Mark.TOKEN,
+]
+"""As text, since a version has up to 63 bits and many clients read numbers as floating point."""
+
+
+def _can_be_guarded(request: MessagesFlag) -> MessagesFlag:
+    """Refuse a guard that would not hold: versions are counted in each mailbox apart."""
+    if request.unchanged_since is None:
+        return request
+    if int(request.unchanged_since) > LARGEST_VERSION:
+        raise ValueError("`unchanged_since` is a `version` as a read told it")
+    if request.add and request.remove:
+        raise ValueError("with `unchanged_since`, either add flags or remove some: do one after the other")
+    if len({(one.account, one.tag) for one in parsed(request.messages)}) > 1:
+        raise ValueError("with `unchanged_since`, all messages are of one mailbox: versions are counted in each apart")
+    return request
+
+
 class MessagesFlag(Request):
     """Add or remove flags of messages."""
 
     messages: ManyHandles
     add: Annotated[Flags, Field(description="read, starred, answered, forwarded or a keyword")] = ()
     remove: Flags = ()
+    unchanged_since: UnchangedSince = None
     preview: Preview = False
     _check = model_validator(mode="after")(_says_something)
+    _check_guard = model_validator(mode="after")(_can_be_guarded)
 
 
 class MessagesFlagMatching(matching.Matching):
@@ -108,24 +137,38 @@ class MessagesUnstar(Request):
 
 
 class Flagged(Filed):
-    """How it ended. `local_only` are flags that this server keeps on this computer at most, until its next sync."""
+    """How it ended. `local_only` are flags that this server keeps on this computer at most, until its next sync.
+
+    `warning`: it was done, but not on the condition asked for.
+    """
 
     local_only: list[str] = []
+    warning: str | None = None
 
 
 async def flag(request: MessagesFlag, ctx: Context) -> Flagged:
-    """Change flags, chunk by chunk. A few messages are looked at first, so that taking it back is exact."""
-    change = FlagChange(add=frozenset(request.add), remove=frozenset(request.remove))
+    """Change flags, chunk by chunk. A few messages are looked at first, so that taking it back is exact.
+
+    With `unchanged_since`, a message that was changed later keeps its flags (`changed`). A server that does not count changes
+    (Bridge) does it without that guard, and the answer says so: it tells no versions either, and a flag added or removed
+    touches no other and can be taken back, so a refusal would keep people from more than it protects.
+    """
+    guard = None if request.unchanged_since is None else int(request.unchanged_since)
+    change = FlagChange(frozenset(request.add), frozenset(request.remove), guard)
     looks = len(request.messages) <= CHUNK
+    unguarded = False
 
     async def act(backend: MailBackend, source: Mailbox, handles: Sequence[Handle]) -> Sequence[Fate]:
         so_already = await _so_already(backend, handles, change) if looks else frozenset()
+        nonlocal unguarded
         fates = await backend.set_flags(handles, change)
+        unguarded = unguarded or any(fate.code == UNGUARDED for fate in fates)
         return [_told(fate, unchanged=fate.handle in so_already) for fate in fates]
 
     tally = await ctx.batch(parsed(request.messages), act, "flagging")
     accounts = {handle.account for handle in parsed(request.messages)}
-    return Flagged(**dict(filed(tally, request.messages)), local_only=_local(change, accounts, ctx))
+    told = dict(filed(tally, request.messages))
+    return Flagged(**told, local_only=_local(change, accounts, ctx), warning=_UNGUARDED if unguarded else None)
 
 
 async def _so_already(backend: MailBackend, handles: Sequence[Handle], change: FlagChange) -> frozenset[Handle]:

@@ -81,7 +81,10 @@ class PartLine(Result):
 
 
 class ReadMessage(Result):
-    """A message. `text` may be cut: then `cursor` goes on, and `left_out` says how many characters remain."""
+    """A message. `text` may be cut: then `cursor` goes on, and `left_out` says how many characters remain.
+
+    `version` grows with every change of its flags, where the server counts them: for `messages_flag`'s `unchanged_since`.
+    """
 
     handle: str
     date: str | None = None
@@ -95,6 +98,7 @@ class ReadMessage(Result):
     flagged: bool = False
     answered: bool = False
     draft: bool = False
+    version: str | None = None
     text: Stranger = ""
     html: Stranger = ""
     headers: list[HeaderLine] = []
@@ -151,7 +155,8 @@ async def get(request: MessagesGet, ctx: Context) -> ReadMessage:
         return shown
     fates = await ctx.backend(handle.account).set_flags([handle], FlagChange(add=frozenset({Flag.SEEN})))
     done = fates[0].ending is Ending.DONE
-    return shown.model_copy(update={"marked_read": True if done else fates[0].code or "no", "unread": not done})
+    told = {"marked_read": True if done else fates[0].code or "no", "unread": not done, "version": None}
+    return shown.model_copy(update=told)
 
 
 async def get_effects(request: MessagesGet, ctx: Context) -> Finer:
@@ -294,6 +299,7 @@ def envelope_fields(envelope: Envelope) -> dict[str, object]:
         "flagged": Flag.FLAGGED in envelope.flags,
         "answered": Flag.ANSWERED in envelope.flags,
         "draft": Flag.DRAFT in envelope.flags,
+        "version": None if envelope.version is None else str(envelope.version),
     }
 
 
