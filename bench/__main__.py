@@ -19,6 +19,7 @@ from . import (
     reading,
     searching,
     sending,
+    serving,
     startup,
     transfer,
     trashing,
@@ -103,6 +104,7 @@ PARTS: dict[str, Callable[[], list[Figure] | None]] = {
     "door": door.measure,
     "memory": memory.measure,
     "startup": startup.measure,
+    "serving": serving.measure,
 }
 
 

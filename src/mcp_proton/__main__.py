@@ -1,4 +1,4 @@
-"""The entry point: dispatch only. `mcp` takes the short way to the MCP surface, all else is the owner's commands."""
+"""The entry point: dispatch only. `mcp`, `connect` and `serve` go to the MCP surface at once, all else is the owner's."""
 
 from __future__ import annotations
 
@@ -13,16 +13,28 @@ def main() -> None:
 
 def run(arguments: list[str]) -> int:
     """Run one command line and return its exit code."""
-    if arguments[:1] == ["mcp"] and not {"--help", "-h", "--version"} & set(arguments):
+    if arguments[:1] in (["mcp"], ["connect"], ["serve"]) and not {"--help", "-h", "--version"} & set(arguments):
         # An agent waits for the answer to `initialize`: nothing is loaded here that it does not need.
         for ending in (signal.SIGTERM, signal.SIGINT):
             signal.signal(ending, _end)
-        from mcp_proton.mcp.command import run as serve
-
-        return serve(arguments[1:])
+        return _surface(arguments[0], arguments[1:])
     from mcp_proton.admin.cli import run as command
 
     return command(arguments)
+
+
+def _surface(name: str, arguments: list[str]) -> int:
+    if name == "mcp":
+        from mcp_proton.mcp.command import run as stdio
+
+        return stdio(arguments)
+    if name == "connect":
+        from mcp_proton.mcp.connect.command import run as connect
+
+        return connect(arguments)
+    from mcp_proton.mcp.http.command import run as serve
+
+    return serve(arguments)
 
 
 def _end(*_: object) -> None:

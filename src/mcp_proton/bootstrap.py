@@ -10,13 +10,14 @@ import os
 import tempfile
 import time
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mcp_proton import __version__
 from mcp_proton.config import folders as places
+from mcp_proton.config.inforce import ConfigFile
 from mcp_proton.config.reading import load
 from mcp_proton.config.tables import Account, Client, Config, Kind, Profile, Security, Storage
 from mcp_proton.domain.errors import MailError, NotFound
@@ -47,9 +48,11 @@ if TYPE_CHECKING:
     from mcp_proton.simulator import Simulator
     from mcp_proton.storage.artifacts import FileArtifacts
     from mcp_proton.storage.channels import SqlChannels
+    from mcp_proton.storage.database import Database
     from mcp_proton.storage.findings import FileFindings
     from mcp_proton.storage.journal import SqlJournal
     from mcp_proton.storage.switches import SqlSwitches
+    from mcp_proton.storage.tokens import SqlTokens
 
 TIDY_AFTER = 30.0
 _IDENTITY = {"name": "mcp-proton", "version": __version__}
@@ -109,11 +112,36 @@ class InForce:
 
 @dataclass(frozen=True)
 class Running:
-    """A world that is open."""
+    """A world that is open. `config` and `switches` are what the owner says now, `settings` what was said at the start."""
 
     service: MailService
     settings: Settings
     trials: Trials
+    config: ConfigFile
+    switches: SwitchFile
+    tokens: SqlTokens
+
+
+class Rules:
+    """The policy file, read with the clients that config.toml names now."""
+
+    def __init__(self, found: Settings, config: ConfigFile) -> None:
+        self._found = found
+        self._config = config
+        self._file = found.policy_file()
+
+    def current(self) -> Policy:
+        """Return the policy in force."""
+        config = self._config.current()
+        if config is not self._found.config:
+            self._found = replace(self._found, config=config)
+            self._file = self._found.policy_file()
+        return self._file.current()
+
+    @property
+    def problem(self) -> str | None:
+        """What is wrong with the latest edit."""
+        return self._file.problem
 
 
 class SystemClock:
@@ -193,15 +221,29 @@ def policy_check(found: Settings, name: str = "policy.toml") -> Callable[[str], 
 async def switched(found: Settings) -> AsyncIterator[tuple[SqlSwitches, SqlChannels]]:
     """Open the owner's switches and the clients' live checks, without the rest of the world."""
     from mcp_proton.storage.channels import SqlChannels
-    from mcp_proton.storage.database import Database
-    from mcp_proton.storage.files import private_folder
     from mcp_proton.storage.switches import SqlSwitches
 
-    clock = SystemClock()
+    async with _store(found) as database:
+        clock = SystemClock()
+        yield SqlSwitches(database, _switches(found), clock), SqlChannels(database, clock)
+
+
+@asynccontextmanager
+async def client_tokens(found: Settings) -> AsyncIterator[SqlTokens]:
+    """Open the clients' tokens, without the rest of the world."""
+    async with _store(found) as database:
+        yield _tokens(found, database)
+
+
+@asynccontextmanager
+async def _store(found: Settings) -> AsyncIterator[Database]:
+    from mcp_proton.storage.database import Database
+    from mcp_proton.storage.files import private_folder
+
     private_folder(found.folders.state)
     database = Database(found.folders.database, _migrate)
     try:
-        yield SqlSwitches(database, _switches(found), clock), SqlChannels(database, clock)
+        yield database
     finally:
         await database.aclose()
 
@@ -213,7 +255,7 @@ async def real(environ: Mapping[str, str]) -> AsyncIterator[Running]:
 
     found = settings(environ)
     vault = Vault({name: one.secret for name, one in found.config.accounts.items()}, environ)
-    async with _opened(found, vault) as running:
+    async with _opened(found, vault, environ) as running:
         yield running
 
 
@@ -235,7 +277,7 @@ async def demonstration(messages: int = DEMO_MESSAGES, seed: int = 1) -> AsyncIt
         found.folders.policy_file.write_text(_DEMO_POLICY.format(exports=exports), encoding="utf-8")
         found.folders.policy_file.chmod(0o600)
         vault = MemoryVault({DEMO_ACCOUNT: simulator.password})
-        yield await stack.enter_async_context(_opened(found, vault))
+        yield await stack.enter_async_context(_opened(found, vault, {}))
 
 
 @asynccontextmanager
@@ -257,7 +299,7 @@ def fingerprint(certificate_pem: str) -> str:
 
 
 @asynccontextmanager
-async def _opened(found: Settings, vault: SecretProvider) -> AsyncIterator[Running]:
+async def _opened(found: Settings, vault: SecretProvider, environ: Mapping[str, str]) -> AsyncIterator[Running]:
     from mcp_proton.bridge.trials import Trials
     from mcp_proton.domain.effects import Effect
     from mcp_proton.services import registry
@@ -282,7 +324,8 @@ async def _opened(found: Settings, vault: SecretProvider) -> AsyncIterator[Runni
 
     clock, kept = SystemClock(), found.config.storage
     private_folder(found.folders.state)
-    policy_file = found.policy_file()
+    config = ConfigFile(found.folders.config_file, environ, found.config)
+    rules, switches = Rules(found, config), SwitchFile(_switches(found))
     database = Database(found.folders.database, _migrate)
     runner = Runner(database, clock)
     journal = SqlJournal(database, clock, timedelta(days=kept.payload_days), runner)
@@ -296,7 +339,7 @@ async def _opened(found: Settings, vault: SecretProvider) -> AsyncIterator[Runni
         )
 
     def opened_for(effect: Effect) -> list[Path]:
-        return [path for fence in policy_file.current().fences for path in fence.folders.get(effect, ())]
+        return [path for fence in rules.current().fences for path in fence.folders.get(effect, ())]
 
     accounts = Accounts(found.config, served)
     artifacts = FileArtifacts(
@@ -314,14 +357,14 @@ async def _opened(found: Settings, vault: SecretProvider) -> AsyncIterator[Runni
     world = World(
         catalog=registry.load(),
         accounts=accounts,
-        policies=PolicyInForce(policy_file, SwitchFile(_switches(found)), Policy.with_switches),
+        policies=PolicyInForce(rules, switches, Policy.with_switches),
         journal=journal,
         artifacts=artifacts,
         clock=clock,
         settings=ServiceSettings(
             timezone=found.config.service.zone,
-            accounts_of=found.config.accounts_of,
-            reviews=found.config.reviews,
+            accounts_of=lambda client: config.current().accounts_of(client),
+            reviews=lambda client: config.current().reviews(client),
             spool=found.folders.state,
         ),
         leases=leases,
@@ -335,7 +378,7 @@ async def _opened(found: Settings, vault: SecretProvider) -> AsyncIterator[Runni
     service = MailService(world)
     tidying = asyncio.create_task(_tidy(journal, artifacts, timedelta(days=kept.journal_days)))
     try:
-        yield Running(service, found, trials)
+        yield Running(service, found, trials, config, switches, _tokens(found, database))
     finally:
         await service.aclose()
         tidying.cancel()
@@ -480,6 +523,12 @@ def _demo_config(simulator: Simulator) -> Config:
 
 def _switches(found: Settings) -> Path:
     return found.folders.state / "switches.json"
+
+
+def _tokens(found: Settings, database: Database) -> SqlTokens:
+    from mcp_proton.storage.tokens import SqlTokens
+
+    return SqlTokens(database, found.folders.state / "tokens.changed", SystemClock())
 
 
 def _migrate(path: Path) -> None:

@@ -57,6 +57,8 @@ app.command(
     help="Run a stand-in for Bridge, or replay recordings against it.",
 )
 app.command(f"{_HERE}.service:app", name="mcp", help="Serve MCP over standard input and output.")
+app.command(f"{_HERE}.service:connect_app", name="connect", help="Reach the always-on service from a pipe.")
+app.command(f"{_HERE}.service:serve_app", name="serve", help="Serve MCP over HTTP to all your clients.")
 app.help_epilogue = f"Exit codes:\n{_EXITS}"
 
 

@@ -1,9 +1,10 @@
-"""`mcp-proton clients`: the agents the owner lets in, each under a label, and how to tell each of them about us."""
+"""`mcp-proton clients`: the agents the owner lets in, each under a label, their tokens, and how to tell each about us."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Awaitable, Callable
+from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Parameter
@@ -14,15 +15,25 @@ from mcp_proton.config.tables import Profile
 from mcp_proton.domain.complaint import nearest
 from mcp_proton.domain.errors import NotFound
 
+from . import client_tokens
 from .asking import confirm
 from .exits import Exit
 from .live_check import review
 from .printing import AsJson, Printer
-from .programs import Program, guess, snippet
+from .programs import Process, Program, Remote, guess, snippet, started
 from .wanted import flag, labelled
 
 if TYPE_CHECKING:
     from mcp_proton.storage.switches import SqlSwitches
+
+
+class Way(StrEnum):
+    """How a client's program reaches us."""
+
+    STDIO = "stdio"
+    HTTP = "http"
+    CONNECT = "connect"
+
 
 app = App(
     name="clients",
@@ -30,6 +41,7 @@ app = App(
   mcp-proton clients add hermes
   mcp-proton clients add coder --program codex --profile reader --account work
   mcp-proton clients config hermes --program claude-desktop
+  mcp-proton clients rotate hermes --days 90
   mcp-proton clients pause hermes
   mcp-proton clients review hermes""",
 )
@@ -41,21 +53,28 @@ Which = Annotated[
 
 
 @app.command(name="list")
-def list_clients(*, json: AsJson = False) -> Exit:
-    """List the clients in config.toml."""
+async def list_clients(*, json: AsJson = False) -> Exit:
+    """List the clients in config.toml, with what may be shown of their tokens."""
     printer = Printer(as_json=json)
-    config = bootstrap.settings(os.environ).config
-    rows = [
-        {"client": name, "profile": one.profile.value, "accounts": one.accounts or ["all"]}
-        for name, one in config.clients.items()
-    ]
+    settings = bootstrap.settings(os.environ)
+    tokens, switches = await client_tokens.kept(settings), await bootstrap.switches_now(settings)
+    rows = []
+    for name, one in settings.config.clients.items():
+        row: dict[str, object] = {"client": name, "profile": one.profile.value, "accounts": one.accounts or ["all"]}
+        if (token := tokens.get(name)) is not None:
+            row["token"] = token.shown
+            if token.expires is not None:
+                row["expires_at"] = token.expires.isoformat(timespec="seconds").replace("+00:00", "Z")
+        if name in switches.paused_clients | switches.revoked_clients:
+            row["now"] = "revoked" if name in switches.revoked_clients else "paused"
+        rows.append(row)
     if not rows and not json:
         printer.remark("no agent is let in yet: `mcp-proton clients add LABEL`")
     return printer.answer({"status": "ok", "clients": rows})
 
 
 @app.command
-def add(
+async def add(
     name: Label,
     /,
     *,
@@ -64,6 +83,11 @@ def add(
         list[str] | None, Parameter(help="an account it may use, may be repeated; left out: all", negative="")
     ] = None,
     program: Which = None,
+    token: Annotated[
+        bool,
+        Parameter(negative="", help="make a token for the always-on service (mcp-proton serve)", show_default=False),
+    ] = False,
+    days: client_tokens.Days = None,
     json: AsJson = False,
 ) -> Exit:
     """Let an agent in under a label, and print what to put into its configuration.
@@ -78,11 +102,23 @@ def add(
     if account:
         values["accounts"] = list(account)
     editing.add_client(settings.folders.config_file, label, values)
+    if token or days is not None:
+        return await _new_token(Printer(as_json=json), settings, label, program, days)
     return _print(Printer(as_json=json), label, program, {"profile": shown.value, "accounts": account})
 
 
 @app.command
-def remove(
+async def rotate(
+    name: Label, /, *, days: client_tokens.Days = None, program: Which = None, json: AsJson = False
+) -> Exit:
+    """Make a new token for the always-on service, and end the one before at once. It is shown only now."""
+    settings = bootstrap.settings(os.environ)
+    _known(settings, name)
+    return await _new_token(Printer(as_json=json), settings, name, program, days)
+
+
+@app.command
+async def remove(
     name: Label,
     /,
     *,
@@ -97,6 +133,7 @@ def remove(
         printer.remark("nothing was changed")
         return Exit.REFUSED
     editing.remove_client(settings.folders.config_file, name)
+    await client_tokens.withdrawn(settings, name)
     return printer.answer({"status": "ok", "removed": name})
 
 
@@ -114,13 +151,14 @@ async def resume(name: Label, /, *, json: AsJson = False) -> Exit:
 
 @app.command
 async def revoke(name: Label, /, *, json: AsJson = False) -> Exit:
-    """Take a client's access away at once, its grants with it. `clients restore` gives it back."""
+    """Take a client's access away at once, its grants and its token with it. `clients restore` gives access back."""
+    await client_tokens.withdrawn(_known(bootstrap.settings(os.environ), name), name)
     return await _switch(name, "revoked", lambda switches: switches.revoke_client(name), json=json)
 
 
 @app.command
 async def restore(name: Label, /, *, json: AsJson = False) -> Exit:
-    """Give a revoked client its access back; its grants stay gone."""
+    """Give a revoked client its access back; its grants stay gone, and a token is made by `clients rotate`."""
     return await _switch(name, "restored", lambda switches: switches.restore_client(name), json=json)
 
 
@@ -133,18 +171,45 @@ async def _switch(name: str, done: str, act: Callable[[SqlSwitches], Awaitable[N
 
 
 @app.command(name="config")
-def show_config(name: Label, /, *, program: Which = None, json: AsJson = False) -> Exit:
+def show_config(
+    name: Label,
+    /,
+    *,
+    program: Which = None,
+    way: Annotated[
+        Way, Parameter(help="stdio: it starts a service of its own; http or connect: it reaches `mcp-proton serve`")
+    ] = Way.STDIO,
+    json: AsJson = False,
+) -> Exit:
     """Print what to put into a program's configuration for a client."""
-    _known(bootstrap.settings(os.environ), name)
-    return _print(Printer(as_json=json), name, program, {})
+    settings = _known(bootstrap.settings(os.environ), name)
+    reach: Process | Remote = started(name)
+    if way is not Way.STDIO:
+        reach = client_tokens.way(settings.config.service, through=way is Way.CONNECT)
+    return _print(Printer(as_json=json), name, program, {}, reach)
 
 
 app.command(review)
 
 
-def _print(printer: Printer, label: str, program: Program | None, more: dict[str, object]) -> Exit:
+async def _new_token(
+    printer: Printer, settings: bootstrap.Settings, label: str, program: Program | None, days: int | None
+) -> Exit:
+    made = await client_tokens.issued(settings, label, days)
     chosen = program or guess(label) or Program.OTHER
-    text = snippet(chosen, label)
+    client_tokens.show(printer, label, chosen, made, client_tokens.way(settings.config.service, made))
+    return Exit.DONE
+
+
+def _print(
+    printer: Printer,
+    label: str,
+    program: Program | None,
+    more: dict[str, object],
+    reach: Process | Remote | None = None,
+) -> Exit:
+    chosen = program or guess(label) or Program.OTHER
+    text = snippet(chosen, reach or started(label))
     if printer.as_json:
         told = {name: value for name, value in more.items() if value}
         printer.json({"status": "ok", "client": label, **told, "program": chosen.value, "configuration": text})
@@ -155,7 +220,8 @@ def _print(printer: Printer, label: str, program: Program | None, more: dict[str
     return Exit.DONE
 
 
-def _known(settings: bootstrap.Settings, name: str) -> None:
+def _known(settings: bootstrap.Settings, name: str) -> bootstrap.Settings:
     if name not in settings.config.clients:
         near = nearest(name, settings.config.clients)
         raise NotFound(f"there is no client `{name}`{near}", next="`mcp-proton clients list` names them")
+    return settings

@@ -14,7 +14,7 @@ from mcp_proton.storage.vault import Vault
 from . import access
 from .asking import confirm, say
 from .exits import Exit
-from .programs import snippet
+from .programs import snippet, started
 
 if TYPE_CHECKING:
     from .access import Admitted, Choice
@@ -125,7 +125,7 @@ def tell(prepared: Prepared, printer: Printer) -> Exit:
         "secret": account.secret.partition(":")[0],
         "preset": _preset_now(prepared.name),
         "client": client.label if client else None,
-        "configuration": snippet(client.program, client.label) if client else None,
+        "configuration": snippet(client.program, started(client.label)) if client else None,
     }
     told = {key: value for key, value in told.items() if value is not None}
     if printer.as_json:

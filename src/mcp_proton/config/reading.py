@@ -40,14 +40,16 @@ def read(text: str, file: str, environment: Mapping[str, str]) -> Config:
         service = Service.model_validate({**config.service.model_dump(exclude_unset=True), **overrides})
     except ValidationError as error:
         complaints = from_validation(error, Service).complaints
-        raise Misconfigured(
-            [Complaint((f"MCP_PROTON_{str(one.key[0]).upper()}",), one.what, "the environment") for one in complaints]
-        ) from None
+        raise Misconfigured([Complaint(_variable(one), one.what, "the environment") for one in complaints]) from None
     config = config.model_copy(update={"service": service})
     strays = list(_strays(config))
     if strays:
         raise Misconfigured([Complaint(("MCP_PROTON_DEFAULT_ACCOUNT",), strays[0].what, "the environment")])
     return config
+
+
+def _variable(complaint: Complaint) -> tuple[str, ...]:
+    return tuple(f"MCP_PROTON_{str(key).upper()}" for key in complaint.key[:1])
 
 
 def _from_file(text: str, file: str) -> Config:

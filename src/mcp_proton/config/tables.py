@@ -9,9 +9,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     StrictBool,
     StrictInt,
@@ -25,9 +23,12 @@ from mcp_proton.domain.mail import Identity
 from mcp_proton.jmap.endpoint import Auth, Endpoint
 
 from . import senders
+from .oauth import OAuth, Words
+from .secrets import secret_place
+from .serving import Serving
+from .table import Table
 
 OWNER = owner().name
-_SECRET = re.compile(r"keyring(:.+)?|systemd:[A-Za-z0-9._@-]+|env:[A-Za-z_][A-Za-z0-9_]*|file:.+|command:.+")
 _FINGERPRINT = re.compile(r"sha256:([0-9a-f]{2}:?){32}", re.IGNORECASE)
 
 
@@ -74,15 +75,6 @@ def _kind(word: object) -> object:
     return word
 
 
-def _secret(text: str) -> str:
-    if _SECRET.fullmatch(text) is None:
-        raise ValueError(
-            "must say where the password is, never the password itself: keyring, file:PATH, systemd:NAME, env:NAME "
-            "or command:PROGRAM"
-        )
-    return text
-
-
 def _certificate(text: str) -> str:
     if _FINGERPRINT.fullmatch(text) is None:
         raise ValueError("must be sha256: and 64 hexadecimal digits")
@@ -122,12 +114,6 @@ Days = Annotated[StrictInt, Field(ge=0, le=3_650)]
 Text = Annotated[str, Field(min_length=1)]
 
 
-class Table(BaseModel):
-    """Closed: a key that is not declared is a complaint."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, defer_build=True)
-
-
 SENDING_KEYS = frozenset({"sending", "smtp_host", "smtp_security", "smtp_certificate", "identities", "signatures"})
 """Keys of an account that the owner writes by hand."""
 _ONLY_FOR_JMAP = ("url", "auth", "labels", "origins")
@@ -151,7 +137,7 @@ class Account(Table):
     smtp_port: Port | None = None
     security: Security | None = None
     username: Text
-    secret: Annotated[str, AfterValidator(_secret)]
+    secret: Annotated[str, AfterValidator(secret_place)]
     certificate: Fingerprint | None = None
     guarded_trash: StrictBool = False
     url: Url | None = None
@@ -230,15 +216,17 @@ class Account(Table):
 class Client(Table):
     """`[clients.NAME]`: one agent, by the label the owner gave it. `accounts` left out: all of them.
 
-    `review`: the owner answers approvals in this client too, once it passed a live check.
+    `review`: the owner answers approvals in this client too, once it passed a live check. `subjects`: whom an authorization
+    server calls this client.
     """
 
     profile: Profile = Profile.CORE
     accounts: list[Slug] | None = None
     review: StrictBool = False
+    subjects: Words = Field(default_factory=list)
 
 
-class Service(Table):
+class Service(Serving):
     """`[service]`: each key can also come from the environment, as MCP_PROTON_ and the key in capitals."""
 
     timezone: Annotated[str, AfterValidator(_timezone)] | None = None
@@ -269,6 +257,14 @@ class Config(Table):
     clients: dict[ClientName, Client] = Field(default_factory=dict)
     service: Service = Service()
     storage: Storage = Storage()
+    oauth: OAuth | None = None
+
+    @model_validator(mode="after")
+    def _each_subject_is_one_client(self) -> Self:
+        named = [subject for client in self.clients.values() for subject in client.subjects]
+        if len(named) != len(set(named)):
+            raise ValueError("a subject can be one client only; `subjects` of two clients name the same")
+        return self
 
     @property
     def default_account(self) -> str | None:
@@ -282,6 +278,10 @@ class Config(Table):
         listed = self.clients.get(client)
         return None if listed is None or listed.accounts is None else frozenset(listed.accounts)
 
+    def client_of(self, subject: str) -> str | None:
+        """Return the client that an authorization server calls so."""
+        return next((name for name, one in self.clients.items() if subject in one.subjects), None)
+
     def reviews(self, client: str) -> bool:
         """Whether the owner declared a client a review channel."""
         listed = self.clients.get(client)
@@ -294,8 +294,14 @@ def service_from(environment: Mapping[str, str]) -> dict[str, object]:
     for key in Service.model_fields:
         text = environment.get(f"MCP_PROTON_{key.upper()}")
         if text is not None:
-            found[key] = {"true": True, "1": True, "false": False, "0": False}.get(text.lower(), text)
+            found[key] = _as_in_the_file(key, text)
     return found
+
+
+def _as_in_the_file(key: str, text: str) -> object:
+    if Service.model_fields[key].annotation is bool:
+        return {"true": True, "1": True, "false": False, "0": False}.get(text.lower(), text)
+    return int(text) if text.isascii() and text.isdigit() else text
 
 
 def _machine_zone() -> str:

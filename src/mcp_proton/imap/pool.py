@@ -16,6 +16,7 @@ from random import Random
 from typing import TYPE_CHECKING, TypeVar
 
 from mcp_proton.domain.errors import Unavailable
+from mcp_proton.domain.turns import Turns
 from mcp_proton.imap import commands
 from mcp_proton.imap.backoff import Backoff, Patience
 from mcp_proton.imap.box import Box
@@ -23,7 +24,6 @@ from mcp_proton.imap.errors import Busy, Rebuilt
 from mcp_proton.imap.idle import Watch
 from mcp_proton.imap.limits import Limits, Timing
 from mcp_proton.imap.opening import open_session
-from mcp_proton.imap.turns import Turns
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence

@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 
     from fastmcp.tools.base import ToolResult
 
-    from mcp_proton.domain.caller import Surface
+    from mcp_proton.domain.caller import Caller, Surface
     from mcp_proton.domain.operation import Request, Result
     from mcp_proton.domain.outcome import Outcome
+    from mcp_proton.services.service import MailService
 
     from .doorway import Doorway
 
@@ -33,7 +34,7 @@ async def submit(doorway: Doorway, surface: Surface, request: Request) -> Outcom
     """Put a request to the door. Only cancellation gets out of here; the door shields what must not be cut short."""
     try:
         service = await guarded(doorway.service)
-        return await service.submit(doorway.caller(surface), request, progress)
+        return await _through_the_gate(doorway, service, doorway.caller(surface), request)
     except MailError as error:
         return told(error)
 
@@ -43,9 +44,18 @@ async def reviewed(doorway: Doorway, surface: Surface, request: Request) -> Outc
     try:
         service = await guarded(doorway.service)
         caller = doorway.caller(surface)
-        return await guarded(lambda: through(service, caller, lambda: service.submit(caller, request, progress)))
+        return await guarded(
+            lambda: through(service, caller, lambda: _through_the_gate(doorway, service, caller, request))
+        )
     except MailError as error:
         return told(error)
+
+
+async def _through_the_gate(
+    doorway: Doorway, service: MailService, caller: Caller, request: Request
+) -> Outcome[Result]:
+    definition = service.world.catalog.by_request[type(request)]
+    return await doorway.gate(caller, definition, request, lambda: service.submit(caller, request, progress))
 
 
 async def guarded(work: Callable[[], Awaitable[Value]]) -> Value:

@@ -13,7 +13,7 @@ from mcp_proton import bootstrap
 from mcp_proton.config.tables import Profile
 from mcp_proton.domain.errors import MailError
 
-from .identity import label, stdio_caller
+from .identity import agent, label
 from .server import build
 from .stdio import serve_stdio
 
@@ -37,7 +37,7 @@ def run(arguments: Sequence[str]) -> int:
 async def _serve(client: str | None, profile: str | None, *, demo: bool) -> None:
     async with AsyncExitStack() as world:
         if demo:
-            caller, chosen, schemas = stdio_caller(bootstrap.DEMO_CLIENT), profile or Profile.CORE, False
+            caller, chosen, schemas = agent(bootstrap.DEMO_CLIENT), profile or Profile.CORE, False
 
             async def opening() -> MailService:
                 return (await world.enter_async_context(bootstrap.demonstration())).service
@@ -45,7 +45,7 @@ async def _serve(client: str | None, profile: str | None, *, demo: bool) -> None
             settings = bootstrap.settings(os.environ)
             config = settings.config
             name = label(client, os.environ, config.clients)
-            caller = stdio_caller(name, config.accounts_of(name))
+            caller = agent(name, config.accounts_of(name))
             listed = config.clients.get(name)
             chosen = profile or (listed.profile.value if listed else Profile.CORE)
             schemas = config.service.output_schemas

@@ -10,16 +10,30 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mcp_proton.domain.caller import Caller, Surface
+    from mcp_proton.domain.operation import Request, Result
+    from mcp_proton.domain.outcome import Outcome
+    from mcp_proton.services.registry import Definition
     from mcp_proton.services.service import MailService
 
 Opening = Callable[[], Awaitable["MailService"]]
 """Builds the service. Called at most once, unless it fails: then the next call tries again."""
 
 
+Submit = Callable[[], Awaitable["Outcome[Result]"]]
+Gate = Callable[["Caller", "Definition", "Request", Submit], Awaitable["Outcome[Result]"]]
+"""What a call passes before it is put to the door, where many clients share a service. May raise a `MailError`."""
+
+
+async def wide_open(caller: Caller, definition: Definition, request: Request, submit: Submit) -> Outcome[Result]:
+    """Let everything pass: one client alone cannot crowd out others."""
+    return await submit()
+
+
 class Doorway:
     """One client's way to the door. Answers to the handshake do not wait for the service to be built."""
 
-    def __init__(self, opening: Opening, caller: Caller) -> None:
+    def __init__(self, opening: Opening, caller: Caller, gate: Gate = wide_open) -> None:
+        self.gate = gate
         self._opening = opening
         self._caller = caller
         self._opened: asyncio.Task[MailService] | None = None

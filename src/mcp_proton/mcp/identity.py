@@ -1,4 +1,5 @@
-"""Identity: whose calls a transport carries. On stdio that is the label in the owner's client list.
+"""Identity: whose calls a transport carries. On stdio that is the label in the owner's client list, over HTTP the client
+whose token was shown.
 
 What a client says of itself (`clientInfo`, arguments, session ids) counts for nothing here (P-41).
 """
@@ -31,6 +32,6 @@ def label(argument: str | None, environ: Mapping[str, str], known: Collection[st
     return named
 
 
-def stdio_caller(name: str, accounts: frozenset[str] | None = None) -> Caller:
-    """Return the caller behind a pipe: an agent, never the owner, whatever it is called."""
+def agent(name: str, accounts: frozenset[str] | None = None) -> Caller:
+    """Return the caller behind a transport: an agent, never the owner, whatever it is called."""
     return Caller(name=name, audience=Audience.AGENT, surface=Surface.TOOL, accounts=accounts)

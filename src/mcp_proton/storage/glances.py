@@ -60,7 +60,8 @@ class Glances:
     async def aclose(self) -> None:
         """Write what waits, if that can be done, and stop."""
         if self._task is not None:
-            self._task.cancel()
+            async with self._flushing:  # what is being written is not cut short: its lock would keep the rest out
+                self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
         try:
             await self.flush()

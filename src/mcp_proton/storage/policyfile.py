@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .files import Stamp
 
 P = TypeVar("P")
+Q = TypeVar("Q", covariant=True)
 
 
 class PolicyFile(Generic[P]):
@@ -100,10 +101,23 @@ class SwitchSource(Protocol):
         ...
 
 
+class RulesSource(Protocol[Q]):
+    """The owner's policy file, or what stands for it."""
+
+    def current(self) -> Q:
+        """Return the policy in force; the same object while nothing changed."""
+        ...
+
+    @property
+    def problem(self) -> str | None:
+        """What is wrong with the latest edit."""
+        ...
+
+
 class PolicyInForce(Generic[P]):
     """The policy file joined with what the owner switched at run time: the services' PolicySource."""
 
-    def __init__(self, file: PolicyFile[P], switches: SwitchSource, join: Callable[[P, Switches], P]) -> None:
+    def __init__(self, file: RulesSource[P], switches: SwitchSource, join: Callable[[P, Switches], P]) -> None:
         self._file = file
         self._switches = switches
         self._join = join

@@ -3,7 +3,8 @@
 `records` hold who asked for what and what became of it, never content. `payloads` hold the stored request of what waits or
 runs. `sendings` hold what is remembered of a mail that was about to leave: envelope and digests. `draft_notes` hold what a
 server does not keep of a draft. `uses` hold what counts against the owner's limits. `runners` are the processes that change
-mail, `leases` the accounts they write in, `channels` the clients through which the owner may answer.
+mail, `leases` the accounts they write in, `channels` the clients through which the owner may answer, `tokens` what clients
+show to be let in over HTTP, hashed.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from sqlalchemy import (
     text,
 )
 
-REVISIONS: Final = ("0001", "0002", "0003", "0004")
+REVISIONS: Final = ("0001", "0002", "0003", "0004", "0005")
 """Every migration this version knows, the newest last. A store at any other one was made by a newer version."""
 
 metadata = MetaData()
@@ -179,4 +180,14 @@ channels = Table(
     Column("challenge", Text),
     Column("armed", BigInteger),
     Column("checked", BigInteger),
+)
+
+tokens = Table(
+    "tokens",
+    metadata,
+    Column("client", Text, primary_key=True),
+    Column("id", Text, nullable=False, unique=True),
+    Column("digest", Text, nullable=False),
+    Column("created", BigInteger, nullable=False),
+    Column("expires", BigInteger),
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import sys
 
-from mcp_proton.mcp.identity import stdio_caller
+from mcp_proton.mcp.identity import agent
 from mcp_proton.mcp.profiles import Profile
 from mcp_proton.mcp.server import build
 from mcp_proton.mcp.stdio import serve_stdio
@@ -21,7 +21,7 @@ async def _main(profile: Profile, seconds: float) -> None:
 
         return Lab().service
 
-    await serve_stdio(build(opening, stdio_caller("hermes"), profile))
+    await serve_stdio(build(opening, agent("hermes"), profile))
     print("closed in order", file=sys.stderr)
 
 

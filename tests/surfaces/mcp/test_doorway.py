@@ -9,7 +9,7 @@ from fastmcp import Client
 from mcp.shared.exceptions import MCPError
 
 from mcp_proton.domain.errors import Unavailable
-from mcp_proton.mcp.identity import stdio_caller
+from mcp_proton.mcp.identity import agent
 from mcp_proton.mcp.server import build
 
 from .world import CLIENT, ERAS, Lab
@@ -37,7 +37,7 @@ class Opener:
         return self.lab.service
 
     def server(self):
-        return build(self, stdio_caller(CLIENT))
+        return build(self, agent(CLIENT))
 
 
 @pytest.mark.parametrize("era", ERAS)

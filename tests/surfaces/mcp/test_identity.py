@@ -11,7 +11,7 @@ from fastmcp import Client
 from mcp_proton.domain.caller import Audience
 from mcp_proton.domain.errors import Invalid
 from mcp_proton.mcp.environment import settle
-from mcp_proton.mcp.identity import UNNAMED, VARIABLE, label, stdio_caller
+from mcp_proton.mcp.identity import UNNAMED, VARIABLE, agent, label
 from mcp_proton.mcp.server import build
 
 from .world import Lab
@@ -39,15 +39,15 @@ def test_what_cannot_be_a_label_is_refused_without_repeating_it(wrong):
 
 
 def test_a_pipe_is_never_the_owner():
-    assert stdio_caller("owner").audience is Audience.AGENT
-    assert not stdio_caller("owner").is_owner
+    assert agent("owner").audience is Audience.AGENT
+    assert not agent("owner").is_owner
 
 
 @pytest.mark.parametrize("name", [UNNAMED, "owner", "goose"])
 async def test_a_client_the_owner_does_not_know_is_refused_whatever_it_calls_itself(name):
     lab = Lab()
     info = mcp_types.Implementation(name="hermes", version="1")
-    async with Client(build(lab.service, stdio_caller(name)), client_info=info) as client:
+    async with Client(build(lab.service, agent(name)), client_info=info) as client:
         told = await client.call_tool("messages_list", {})
         assert told.structured_content["status"] == "refused"
         assert name in told.structured_content["why"]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import logging
 
-from mcp_proton.mcp.logs import PrivateFormatter
+from mcp_proton.mcp.logs import AUDIT, JsonFormatter, PrivateFormatter
 
 
 def record(name: str, message: str, *values: object, error: BaseException | None = None) -> str:
@@ -28,3 +29,23 @@ def test_not_even_ours_quote_an_exception():
 
 def test_a_name_that_only_begins_like_ours_is_foreign():
     assert "SECRETVALUE" not in record("mcp_protonx", "SECRETVALUE")
+
+
+def test_as_json_the_same_is_said_in_fields():
+    """J-133."""
+    info = (ValueError, ValueError("SECRETVALUE"), None)
+    foreign = logging.LogRecord("mcp.server", logging.ERROR, "/x/session.py", 12, "SECRETVALUE %s", ("b",), info)
+    told = json.loads(JsonFormatter().format(foreign))
+    assert told.pop("at")
+    assert told == {
+        "level": "error",
+        "event": "log",
+        "logger": "mcp.server",
+        "message": "in mcp.server (session.py:12)",
+        "error_class": "ValueError",
+    }
+    ours = logging.LogRecord(AUDIT, logging.INFO, "x", 1, "call client=hermes", (), None)
+    ours.fields = {"event": "call", "client": "hermes"}
+    told = json.loads(JsonFormatter().format(ours))
+    assert (told["event"], told["client"]) == ("call", "hermes")
+    assert PrivateFormatter().format(ours) == "mcp-proton: call client=hermes"

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from mcp_proton.mcp import server
-from mcp_proton.mcp.identity import stdio_caller
+from mcp_proton.mcp.identity import agent
 from mcp_proton.mcp.profiles import Profile
 from mcp_proton.policy.model import Policy
 from mcp_proton.policy.presets import Choice, Preset
@@ -85,4 +85,4 @@ class Lab:
 
     def server(self, profile: Profile = Profile.CORE, *, output_schemas: bool = False) -> FastMCP:
         """Return the client's server."""
-        return server.build(self.service, stdio_caller(CLIENT), profile, output_schemas=output_schemas)
+        return server.build(self.service, agent(CLIENT), profile, output_schemas=output_schemas)

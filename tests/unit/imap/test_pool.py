@@ -8,13 +8,13 @@ from dataclasses import replace
 import pytest
 
 from mcp_proton.domain.errors import AuthFailed, NotFound, Stale
+from mcp_proton.domain.turns import Turns
 from mcp_proton.imap.commands import Noop, StatusOf
 from mcp_proton.imap.errors import Busy, ConnectionLost, Rebuilt, Rejected
 from mcp_proton.imap.fetching import Items
 from mcp_proton.imap.idle import Idle, Missed
 from mcp_proton.imap.pool import Habits
 from mcp_proton.imap.responses import Exists, Expunged
-from mcp_proton.imap.turns import Turns
 from mcp_proton.imap.writer import Atom
 from tests.unit.imap.scripted import CAPABILITIES, OK, QUICK, ScriptedServer, Talk, mailbox, pool_for, serving
 

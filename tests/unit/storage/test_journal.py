@@ -15,6 +15,7 @@ from mcp_proton.domain.effects import Effect
 from mcp_proton.domain.errors import Conflict, Defect, NotFound, OverLimit
 from mcp_proton.domain.limits import Limit
 from mcp_proton.domain.outcome import MOVES, Ending, Fate, Status
+from mcp_proton.storage import glances
 from mcp_proton.storage.journal import SqlJournal
 
 from .worlds import START, agent, handle, opening
@@ -195,6 +196,27 @@ async def test_queued_reads_are_written_on_closing(database, clock):
         journal.glance(opening(Effect.READ), Status.SUCCEEDED)
     await journal.aclose()
     assert len(await SqlJournal(database, clock).recent(agent(), limit=2_000)) == 1_234
+
+
+async def test_closing_does_not_cut_short_what_is_being_written(database, clock, monkeypatch):
+    """A write that is cancelled in the middle can keep the store's lock from the one after it."""
+    monkeypatch.setattr(glances, "_DELAY", 0.0)
+    tried, begun = [], asyncio.Event()
+    whole = glances.Glances._write
+
+    async def slow(self, batch):
+        tried.append(len(batch))
+        begun.set()
+        await asyncio.sleep(0.05)
+        await whole(self, batch)
+
+    monkeypatch.setattr(glances.Glances, "_write", slow)
+    queue = glances.Glances(database)
+    queue.add(opening(Effect.READ), Status.SUCCEEDED, START)
+    await begun.wait()
+    await queue.aclose()
+    assert tried == [1]
+    assert len(await SqlJournal(database, clock).recent(agent())) == 1
 
 
 LIMIT = Limit(Effect.ORGANIZE, 10, 3600, "hermes", None, "boundaries")

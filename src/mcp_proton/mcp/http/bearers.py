@@ -1,0 +1,127 @@
+"""Bearers: who a request comes from, by the token in its `Authorization` header (RFC 6750) and by nothing else (P-41)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fastmcp.server.dependencies import get_http_request
+
+from mcp_proton.domain.tokens import PREFIX, digest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from mcp_proton.bootstrap import Running
+    from mcp_proton.mcp.oauth.verifying import Verifier
+
+
+@dataclass(frozen=True, slots=True)
+class Bearer:
+    """An authenticated client: the owner's label for it, what vouches for it (the public half of its token), and the first
+    16 digits of that token's hash.
+    """
+
+    client: str
+    subject: str
+    hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stranger:
+    """Nobody we know. `presented`: a token was shown, and it is not good (any more). `lacking`: it is, but it does not say
+    these scopes. `metadata`: where a client learns which authorization server to ask (RFC 9728).
+    """
+
+    presented: bool
+    lacking: tuple[str, ...] = ()
+    metadata: str | None = None
+
+    @property
+    def status(self) -> int:
+        """401, or 403 for a token that is good and not enough."""
+        return 403 if self.lacking else 401
+
+    @property
+    def event(self) -> str:
+        """The word for it."""
+        return "insufficient_scope" if self.lacking else "invalid_token" if self.presented else "no_token"
+
+    @property
+    def told(self) -> str:
+        """The sentence for it."""
+        if self.lacking:
+            return "the token does not allow this"
+        return "the token is not valid (any more)" if self.presented else "show a client token"
+
+    @property
+    def challenge(self) -> str:
+        """The `WWW-Authenticate` header: an error is named only where a token was shown (RFC 6750 §3.1, J-87)."""
+        parts = ['realm="mcp-proton"']
+        if self.presented:
+            parts += [f'error="{self.event}"', f'error_description="{self.told}"']
+        if self.lacking:
+            parts.append(f'scope="{" ".join(self.lacking)}"')
+        if self.metadata:
+            parts.append(f'resource_metadata="{self.metadata}"')
+        return f"Bearer {', '.join(parts)}"
+
+
+def present() -> Bearer | None:
+    """Return who sent the request that is being served; None outside of one."""
+    try:
+        found = get_http_request().scope.get("state", {}).get("bearer")
+    except RuntimeError:
+        return None
+    return found if isinstance(found, Bearer) else None
+
+
+class Bearers:
+    """Recognises clients. What the owner revokes, removes or replaces is a stranger from the next look on (P-97)."""
+
+    def __init__(self, running: Running, verifier: Verifier | None = None, metadata: str | None = None) -> None:
+        self._running = running
+        self._verifier = verifier
+        self._metadata = metadata
+
+    async def recognise(self, headers: Iterable[tuple[bytes, bytes]]) -> Bearer | Stranger:
+        """Return who sent these headers. Raises `Unavailable` when the store cannot be asked."""
+        given = [value for name, value in headers if name == b"authorization"]
+        if len(given) != 1:
+            return self._stranger(presented=bool(given))
+        scheme, _, shown = given[0].decode("latin-1").partition(" ")
+        token = shown.strip()
+        if scheme.lower() != "bearer" or not token:
+            return self._stranger(presented=False)
+        found = (
+            await self._by_our_tokens(token)
+            if self._verifier is None or token.startswith(f"{PREFIX}_")
+            else (await self._by_theirs(token, self._verifier))
+        )
+        if isinstance(found, Bearer) and not await self._is_let_in(found.client):
+            return self._stranger(presented=True)
+        return found
+
+    async def _by_our_tokens(self, token: str) -> Bearer | Stranger:
+        known = await self._running.tokens.check(token)
+        if known is None:
+            return self._stranger(presented=True)
+        return Bearer(known.client, known.shown, known.digest.hex()[:16])
+
+    async def _by_theirs(self, token: str, verifier: Verifier) -> Bearer | Stranger:
+        """The subject of a good token is whom the owner's configuration says it is, and nobody else."""
+        config, said = self._running.config.current(), await verifier.check(token)
+        client = config.client_of(said.subject) if said is not None else None
+        if said is None or client is None:
+            return self._stranger(presented=True)
+        lacking = tuple(scope for scope in (config.oauth.scopes if config.oauth else ()) if scope not in said.scopes)
+        if lacking:
+            return Stranger(presented=True, lacking=lacking, metadata=self._metadata)
+        return Bearer(client, f"subject {said.subject}", digest(token).hex()[:16])
+
+    def _stranger(self, *, presented: bool) -> Stranger:
+        return Stranger(presented=presented, metadata=self._metadata)
+
+    async def _is_let_in(self, client: str) -> bool:
+        listed = client in self._running.config.current().clients
+        return listed and client not in (await self._running.switches.current()).revoked_clients

@@ -1,0 +1,121 @@
+"""`mcp-proton serve`: the always-on service, for many clients, until a signal ends it."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import logging
+import os
+import sys
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING
+
+from mcp_proton import bootstrap
+from mcp_proton.config.serving import Place, place
+from mcp_proton.domain.errors import MailError, NotFound
+from mcp_proton.mcp.logs import to_stderr
+
+from . import listening, watching
+from .app import Application
+from .limits import Limits
+from .readiness import Readiness
+from .running import serve
+from .servers import PATH
+from .trusted import Trusted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from socket import socket
+
+    from starlette.types import ASGIApp
+
+    from mcp_proton.config.tables import Config, Service
+
+    from .metrics import Metrics
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Serve until a signal comes; return the exit code."""
+    given = _parser().parse_args(arguments)
+    try:
+        asyncio.run(_serve(given.listen, demo=given.demo))
+    except MailError as error:
+        sys.stderr.write(f"mcp-proton: {error.message}" + (f"; {error.next}" if error.next else "") + "\n")
+        return 2
+    return 0
+
+
+async def _serve(where: Place | None, *, demo: bool) -> None:
+    to_stderr()
+    if not demo and not bootstrap.settings(os.environ).config.accounts:
+        raise NotFound("no account is connected yet", next="run `mcp-proton setup`, or try --demo")
+    async with AsyncExitStack() as stack:
+        world = bootstrap.demonstration() if demo else bootstrap.real(os.environ)
+        running = await stack.enter_async_context(world)
+        service = running.settings.config.service
+        to_stderr(getattr(logging, service.log.upper()), service.log_format)
+        door = listening.opened(where or place(service.listen), service.socket_group)
+        stack.callback(door.close)
+        limits, observers, notices = Limits(service), [watching.audit], watching.Notices()
+        doors: list[tuple[ASGIApp, socket]] = []
+        metrics = _metrics(running, service, stack, doors)
+        if metrics is not None:
+            observers.append(metrics.called)
+            notices = watching.Notices(metrics.noticed)
+        trusted = _trusted(running.settings.config, door)
+        if trusted is not None:
+            stack.push_async_callback(trusted.verifier.aclose)
+        app = Application(running, watching.Watched(limits, observers), Readiness(running).look, notices, trusted)
+        stack.push_async_callback(app.aclose)
+        if metrics is not None:
+            metrics.watch(app.sessions, limits.turns)
+        if not demo:
+            running.service.recover()
+        await _announce(door, running, demo=demo)
+        await serve([(app, door.socket), *doors], app.ending.set)
+
+
+def _metrics(
+    running: bootstrap.Running, service: Service, stack: AsyncExitStack, doors: list[tuple[ASGIApp, socket]]
+) -> Metrics | None:
+    """Open the listener for metrics, where there shall be one."""
+    if service.metrics_listen is None:
+        return None
+    from .metrics import Metrics
+
+    metrics, door = Metrics(running.service.world.journal), listening.opened(place(service.metrics_listen))
+    stack.callback(door.close)
+    doors.append((metrics, door.socket))
+    watching.write("measuring", where=f"{door}/metrics")
+    return metrics
+
+
+def _trusted(config: Config, door: listening.Listening) -> Trusted | None:
+    if config.oauth is None:
+        return None
+    return Trusted.of(config.oauth, config.service.public_url or ("http://localhost" if door.path else str(door)))
+
+
+async def _announce(door: listening.Listening, running: bootstrap.Running, *, demo: bool) -> None:
+    if demo:
+        token = await running.tokens.issue(bootstrap.DEMO_CLIENT)
+        sys.stderr.write(f"mcp-proton: the demonstration's client token is {token}\n")
+        sys.stderr.flush()
+    watching.write("serving", where=str(door) if door.path else f"{door}{PATH}")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="mcp-proton serve", description="Serve MCP over HTTP to many clients.")
+    parser.add_argument("--listen", type=_place, help="where to listen, instead of what config.toml says")
+    parser.add_argument("--demo", action="store_true", help="serve the demonstration mailbox")
+    return parser
+
+
+def _place(text: str) -> Place:
+    try:
+        found = place(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    if not found.is_of_this_machine:
+        raise argparse.ArgumentTypeError("only an address of this machine can be given here; others in config.toml")
+    return found

@@ -1,0 +1,71 @@
+"""Wire: HTTP/1.1 as uvicorn speaks it, for connections nobody has vouched for yet.
+
+A head that does not arrive whole in time, or is too large, ends the connection: whoever feeds us a byte at a time holds
+nothing for longer than that. Websockets and upgrades are not spoken.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+if TYPE_CHECKING:
+    import asyncio
+
+HEAD_SECONDS = 10.0
+HEAD_OCTETS = 32 << 10
+
+
+class Wire(H11Protocol):
+    """One connection."""
+
+    _patience: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin to wait for a first request."""
+        super().connection_made(transport)
+        self._wait()
+
+    def data_received(self, data: bytes) -> None:
+        """Take octets. Between two requests uvicorn's own timer runs until the first of them arrive; then ours does."""
+        if self._patience is None and self.conn.their_state is h11.IDLE:
+            self._wait()
+        super().data_received(data)
+        if self.conn.their_state is not h11.IDLE:
+            self._stop_waiting()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the timer."""
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def _should_upgrade(self) -> bool:
+        return False
+
+    def _wait(self) -> None:
+        self._patience = self.loop.call_later(HEAD_SECONDS, self._give_up)
+
+    def _stop_waiting(self) -> None:
+        if self._patience is not None:
+            self._patience.cancel()
+            self._patience = None
+
+    def _give_up(self) -> None:
+        self._patience = None
+        if self.conn.their_state is h11.IDLE and not self.transport.is_closing():
+            self.transport.close()
+
+
+def settings() -> dict[str, Any]:
+    """Return what uvicorn is told about connections."""
+    return {
+        "http": Wire,
+        "ws": "none",
+        "h11_max_incomplete_event_size": HEAD_OCTETS,
+        "limit_concurrency": 512,
+        "timeout_keep_alive": 30,
+        "server_header": False,
+        "proxy_headers": False,
+    }

@@ -1,0 +1,1 @@
+"""Tokens of an authorization server: JWTs by its keys, opaque ones by asking it. We issue none."""

@@ -1,0 +1,127 @@
+"""What the service tells about itself: audit lines, metrics, readiness. Nothing of mail and no token is in any of it (P-98)."""
+
+from __future__ import annotations
+
+import json
+import socket
+from typing import TYPE_CHECKING
+
+import httpx2
+import pytest
+from mcp.shared.exceptions import MCPError
+
+from tests.surfaces.cli.lab import CANARY, Bridge
+
+from .process import Service
+from .speaking import Raw, session
+
+if TYPE_CHECKING:
+    from tests.surfaces.cli.lab import Owner
+
+pytestmark = pytest.mark.process
+SENDER = "anna@canary.example"
+
+
+async def _use(url: str, token: str) -> None:
+    """Do a bit of everything with a message full of canaries, and be refused a bit of everything."""
+    async with session(url, token) as client:
+        found = (await client.call_tool("messages_search", {"query": f"subject:{CANARY}"})).structured_content
+        assert CANARY in str(found)
+        handle = found["messages"][0]["handle"]
+        assert "Hello" in str(await client.call_tool("messages_get", {"message": handle}))
+        await client.call_tool("messages_flag", {"messages": [handle], "add": ["flagged"]})
+        await client.call_tool("messages_get", {"message": CANARY})
+        await client.call_tool(CANARY, {CANARY: CANARY})
+        with pytest.raises(MCPError):
+            await client.read_resource(f"mail://{CANARY}")
+    with Raw(url, token) as raw:
+        raw.call("messages_search", query=f"from:{SENDER}")
+        raw.modern("tools/call", CANARY, arguments={})
+        raw.http.get(f"{url}/{CANARY}?{CANARY}={SENDER}", headers={"User-Agent": CANARY})
+    with Raw(url, f"mcpp_{CANARY}") as raw:
+        raw.shake()
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+async def test_nothing_of_mail_and_no_token_is_in_logs_or_metrics(owner: Owner, form: str) -> None:
+    """P-98, J-130, J-133: with everything turned on that can be."""
+    token = owner.json("clients", "rotate", "hermes")["token"]
+    with Bridge() as own:
+        owner.connect(own)
+        own.deliver(CANARY)
+        more = {
+            "MCP_PROTON_LOG": "debug",
+            "MCP_PROTON_LOG_FORMAT": form,
+            "MCP_PROTON_METRICS_LISTEN": "127.0.0.1:0",
+        }
+        with Service("--listen", "127.0.0.1:0", home=owner.home, more=more) as service:
+            await _use(service.url, token)
+            with httpx2.Client(trust_env=False) as plain:
+                metrics = plain.get(_measuring(service)).text
+            assert service.end() == 0
+        told = service.output + metrics
+        for secret in (CANARY, SENDER, own.username, own.password, token, token.rpartition("_")[2], "Hello"):
+            assert secret not in told, secret
+    assert 'mcp_proton_tool_calls_total{client="hermes",operation="messages_search",status="ok"} 2.0' in metrics
+    assert 'mcp_proton_refusals_total{event="invalid_token"} 1.0' in metrics
+    lines = [line for line in service.output.splitlines() if "messages_search" in line]
+    assert len(lines) == 2
+    if form == "json":
+        for line in service.output.splitlines():
+            assert json.loads(line)["at"]
+        told = json.loads(lines[0])
+        assert (told["event"], told["client"], told["method"], told["outcome"]) == (
+            "call", "hermes", "messages_search", "ok"
+        )  # fmt: skip
+        assert told["result_count"] == 1
+        assert told["latency_ms"] > 0
+        assert len(told["token_hash"]) == 16
+        assert [json.loads(line)["token_hash"] for line in lines] == [told["token_hash"]] * 2, "in both eras"
+
+
+def _measuring(service: Service) -> str:
+    line = next(line for line in service.lines if "measuring" in line)
+    return line.partition("http://")[1] + line.partition("http://")[2].strip().strip('"}')
+
+
+def test_metrics_say_what_waits_and_what_the_rules_said(owner: Owner) -> None:
+    """J-132."""
+    owner.write_policy('preset = "assistant"\n[[rules]]\neffect = "organize"\nverdict = "ask"\n')
+    token = owner.json("clients", "rotate", "hermes")["token"]
+    more = {"MCP_PROTON_METRICS_LISTEN": "127.0.0.1:0"}
+    with Service("--listen", "127.0.0.1:0", home=owner.home, more=more) as service:
+        with Raw(service.url, token) as raw:
+            raw.shake()
+            handle = raw.call("messages_list", limit=1).text.partition('"handle":"')[2].partition('"')[0]
+            assert "approval_pending" in raw.call("messages_flag", messages=[handle], add=["flagged"]).text
+        url = _measuring(service)
+        with httpx2.Client(trust_env=False) as plain:
+            told = plain.get(url).text
+            assert plain.get(url, headers={"Host": "evil.test"}).status_code == 421
+            assert plain.get(url.replace("/metrics", "/mcp")).status_code == 404
+        assert plain.is_closed
+        with Raw(service.url, token) as raw:
+            assert raw.http.get(service.url.replace("/mcp", "/metrics")).status_code == 404, "a listener of its own"
+    for line in (
+        "mcp_proton_approvals_waiting 1.0",
+        'mcp_proton_verdicts_total{verdict="ask"} 1.0',
+        'mcp_proton_verdicts_total{verdict="allow"} 1.0',
+        "mcp_proton_sessions 1.0",
+        "mcp_proton_active_clients 1.0",
+        "mcp_proton_calls_running 0.0",
+        'mcp_proton_tool_latency_seconds_count{operation="messages_list"} 1.0',
+    ):
+        assert line in told, line
+
+
+def test_it_is_not_ready_when_the_mail_server_is_gone(owner: Owner) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        text = owner.folders.config_file.read_text()
+        port = next(line for line in text.splitlines() if line.startswith("imap_port"))
+        owner.write_config(text.replace(port, f"imap_port = {taken.getsockname()[1]}"))
+        with Service("--listen", "127.0.0.1:0", home=owner.home) as service, Raw(service.url) as raw:
+            ready = raw.http.get(service.url.replace("/mcp", "/ready"))
+            assert ready.status_code == 503
+            assert ready.json() == {"ready": False, "storage": "ok", "accounts": 1, "reachable": 0}
+            assert raw.http.get(service.url.replace("/mcp", "/health")).status_code == 200
