@@ -24,9 +24,9 @@ class OwnerBeside(Owner):
             return beside.submit(super().run, *words).result()
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def demo() -> Iterator[Service]:
-    """A service that every test may call, and none changes."""
+    """A service that a file's tests may call, and none changes. For more files it would see more sessions than it allows."""
     with Service("--demo", "--listen", "127.0.0.1:0") as service:
         yield service
 
