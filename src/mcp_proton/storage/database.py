@@ -6,7 +6,7 @@ What goes wrong below comes out as `Unavailable`: a full disk, a locked or damag
 from __future__ import annotations
 
 import asyncio
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING
 
 from sqlalchemy import event
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from mcp_proton.domain.errors import MailError
 
+_AGAIN = 0.02
 _NEXT = "nothing was done; see that there is room on the disk and that the state folder can be written"
 
 
@@ -63,7 +64,7 @@ class Database:
     async def _transaction(self, begin: str) -> AsyncIterator[AsyncConnection]:
         engine = await self._open()
         try:
-            async with engine.connect() as plain:
+            async with _connected(engine) as plain:
                 connection = await plain.execution_options(begin=begin)
                 async with connection.begin():
                     yield connection
@@ -113,8 +114,31 @@ class Database:
             raise _ours(error) from None
 
 
+@asynccontextmanager
+async def _connected(engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
+    """Connect, while another process may be making the store, or closing the last connection to it.
+
+    SQLite does not wait for the lock that takes: it says at once that the file is locked. Nothing was done by then.
+    """
+    until = asyncio.get_running_loop().time() + BUSY_SECONDS
+    async with AsyncExitStack() as held:
+        while True:
+            try:
+                connection = await held.enter_async_context(engine.connect())
+                break
+            except OperationalError as error:
+                if not _is_locked(error) or asyncio.get_running_loop().time() > until:
+                    raise
+                await asyncio.sleep(_AGAIN)
+        yield connection
+
+
+def _is_locked(error: DBAPIError) -> bool:
+    return isinstance(error, OperationalError) and "locked" in str(error.orig)
+
+
 async def _revision(engine: AsyncEngine) -> str | None:
-    async with engine.connect() as connection:
+    async with _connected(engine) as connection:
         found = await connection.exec_driver_sql("SELECT 1 FROM sqlite_master WHERE name = 'alembic_version'")
         if found.first() is None:
             return None
@@ -134,7 +158,7 @@ def _begin(connection: Connection) -> None:
 def _ours(error: DBAPIError) -> MailError:
     if isinstance(error, IntegrityError):
         return Defect("the store refused what it was told")
-    if isinstance(error, OperationalError) and "locked" in str(error.orig):
+    if _is_locked(error):
         return Unavailable("the store is busy", code="storage_busy", next="try again in a few seconds")
     return _unavailable(str(error.orig))
 

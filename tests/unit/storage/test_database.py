@@ -243,3 +243,17 @@ migrate(Path({place!r}))
     raw.close()
     migrating.migrate(place)
     assert place.stat().st_size > 0
+
+
+async def test_all_who_open_a_new_store_at_the_same_moment_get_it(tmp_path: Path) -> None:
+    """P-38: making the store takes a lock that SQLite does not wait for; those who come second do."""
+
+    async def used(database: Database) -> None:
+        async with database.writing() as connection:
+            await connection.exec_driver_sql("INSERT INTO switches VALUES ('paused', hex(randomblob(8)), 1)")
+
+    for number in range(12):
+        several = [Database(tmp_path / str(number) / "store.sqlite3", migrating.migrate) for _ in range(4)]
+        await asyncio.gather(*map(used, several))
+        for database in several:
+            await database.aclose()
