@@ -98,6 +98,15 @@ class _Session:
             if not await self.answer(line):
                 return
 
+    async def shake_hands(self) -> None:
+        before = self.writer.transport
+        try:
+            await self.writer.start_tls(self.sink.context)
+        except AttributeError:  # the client left at once, and asyncio forgot that there was a transport
+            self.writer._transport = before
+            raise ConnectionResetError from None
+        self.tls = True
+
     async def answer(self, line: str) -> bool:
         verb = line.partition(" ")[0].upper()
         match verb:
@@ -106,8 +115,7 @@ class _Session:
                 self.say("250-sink", *(f"250-{one}" for one in shown[:-1]), f"250 {shown[-1]}")
             case "STARTTLS":
                 self.writer.write(b"220 go\r\n" + self.sink.after_starttls)
-                await self.writer.start_tls(self.sink.context)
-                self.tls = True
+                await self.shake_hands()
             case "AUTH":
                 await self.log_in(line)
             case "MAIL":
