@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from mcp_proton.domain.handles import Handle
@@ -46,8 +46,13 @@ class Filed(Result):
     @property
     def code_of_end(self) -> str | None:
         """The one reason, where nothing was done and all have the same."""
-        codes = {one.code for one in self.not_done}
-        return codes.pop() if self.done == 0 and len(codes) == 1 else None
+        return only_reason((one.code for one in self.not_done), acted=self.done)
+
+
+def only_reason(codes: Iterable[str], *, acted: int) -> str | None:
+    """Return the code of why nothing was done, where all have the same one; `acted`: how many were done."""
+    different = set(codes)
+    return different.pop() if acted == 0 and len(different) == 1 else None
 
 
 def filed(tally: Tally, asked: Sequence[str]) -> Filed:

@@ -22,7 +22,7 @@ from mcp_proton.domain.transfer import Export, Form
 from mcp_proton.mime.file_names import file_name
 from mcp_proton.services import matching
 from mcp_proton.services.fields import LocalPath, ManyHandles, Mark
-from mcp_proton.services.filed import Undone, parsed, undone
+from mcp_proton.services.filed import Undone, only_reason, parsed, undone
 
 STEP = 500
 """Messages a step: nothing is changed by it, so that only the time between steps speaks for small ones."""
@@ -78,8 +78,7 @@ class Exported(Result):
     @property
     def code_of_end(self) -> str | None:
         """The one reason, where nothing was written and all have the same."""
-        codes = {one.code for one in self.not_done}
-        return codes.pop() if self.done + self.already == 0 and len(codes) == 1 else None
+        return only_reason((one.code for one in self.not_done), acted=self.done + self.already)
 
 
 async def pin(request: ExportsCreate, ctx: Context) -> ExportsCreate:

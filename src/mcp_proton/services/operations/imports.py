@@ -25,6 +25,7 @@ from mcp_proton.domain.ports import MailBackend
 from mcp_proton.domain.transfer import Entry, Source
 from mcp_proton.services import foreseeing
 from mcp_proton.services.fields import Account, LocalPath, MailboxField, Mark, OneHandle, Ours, Preview, Stranger
+from mcp_proton.services.filed import only_reason
 from mcp_proton.services.present import Present
 
 SETTLED = 90.0
@@ -86,8 +87,7 @@ class Imported(Result):
     @property
     def code_of_end(self) -> str | None:
         """The one reason, where nothing was imported and all have the same."""
-        codes = {one.code for one in self.not_done}
-        return codes.pop() if self.done + self.already == 0 and len(codes) == 1 else None
+        return only_reason((one.code for one in self.not_done), acted=self.done + self.already)
 
 
 async def pin(request: ImportsCreate, ctx: Context) -> ImportsCreate:
