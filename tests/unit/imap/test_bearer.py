@@ -243,8 +243,7 @@ async def test_dovecot_takes_no_token_of_somebody_else(dovecot: Account, dovecot
         await open_session(imaps(dovecot), login(dovecot.username, purse), identity=IDENTITY)
 
 
-@pytest.mark.skipif(not can_run(), reason="Postfix runs as root only")
-@pytest.mark.parametrize("mechanism", list(Mechanism))
+@pytest.mark.parametrize("mechanism", list(Mechanism) if can_run() else [])
 async def test_postfix_takes_a_token_and_replaces_a_refused_one(
     postfix: Postfix, dovecot: Account, dovecot_server: Dovecot, mechanism: Mechanism, monkeypatch: pytest.MonkeyPatch
 ) -> None:
