@@ -130,16 +130,16 @@ async def test_every_kind_is_read_behind_shut_doors(octets: bytes, text: str) ->
 
 @pytest.mark.process
 async def test_a_reader_that_takes_too_much_is_ended_and_the_reason_told() -> None:
-    slow = b"{\\rtf1 " + b"\\b\\i " * 12_000_000 + b"}"
+    slow = b"{\\rtf1 " + b"\\b\\i " * 6_000_000 + b"}"
     assert await refusal(slow, Limits(processor=1)) == Reason.TIME
     assert await refusal(slow, Limits(seconds=0.5)) == Reason.TIME
-    assert await refusal(slow, Limits(memory=70 << 20)) == Reason.MEMORY
+    assert await refusal(slow, Limits(memory=60 << 20)) == Reason.MEMORY
     assert await refusal(made.pdf("one" * 50), Limits(output=50)) == Reason.OUTPUT
 
 
 @pytest.mark.process
 async def test_a_caller_that_leaves_takes_its_reader_with_it() -> None:
-    slow = b"{\\rtf1 " + b"\\b\\i " * 12_000_000 + b"}"
+    slow = b"{\\rtf1 " + b"\\b\\i " * 6_000_000 + b"}"
     with held(slow) as descriptor:
         asked = asyncio.create_task(ChildDocuments().excerpt(descriptor, Span(), 10))
         await asyncio.sleep(0.5)
@@ -174,7 +174,7 @@ async def test_damaged_pdfs_never_hang_or_end_anything_but_their_reader() -> Non
     chance = random.Random(11)
     whole = made.pdf("one", "two", "three")
     known = {Reason.DAMAGED, Reason.READER_DIED, Reason.ENCRYPTED, Reason.MEMORY, Reason.TIME, Reason.NO_SUCH_PAGE}
-    for _ in range(12):
+    for _ in range(6):
         told = await refusal(mutated(whole, chance.randrange(1 << 32)), Limits(processor=5))
         assert told.startswith("Excerpt") or told in known, told
 

@@ -145,7 +145,7 @@ PARTS = {
 
 
 @pytest.mark.parametrize("octets", PARTS.values(), ids=PARTS.keys())
-@pytest.mark.parametrize("letters", [30, 89, 90, 91, 1000])
+@pytest.mark.parametrize("letters", [47, 90, 1000])
 def test_answers_that_follow_one_another_hold_every_letter_once(octets: bytes, letters: int) -> None:
     place: Span | None = WHOLE
     read = {1: "", 2: "", 3: ""}
