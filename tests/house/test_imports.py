@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 HOUSE = [
     "__main__",
-    "bootstrap",
+    "bootstrap/running",
     "config",
     "testing",
     "admin/cli",
@@ -81,12 +81,12 @@ def test_a_package_without_a_floor_is_refused(tmp_path: Path) -> None:
 ALLOWED = [
     ("mcp/server", "fastmcp"),
     ("mcp/tools", "mcp.types"),
-    ("bootstrap", "sqlalchemy"),
+    ("bootstrap/running", "sqlalchemy"),
     ("admin/cli", "fastmcp"),
     ("admin/web/pages", "jinja2"),
     ("admin/setup", "mcp_proton.simulator.server"),
-    ("bootstrap", "mcp_proton.simulator.server"),
-    ("bootstrap", "mcp_proton.storage.journal"),
+    ("bootstrap/running", "mcp_proton.simulator.server"),
+    ("bootstrap/running", "mcp_proton.storage.journal"),
     ("storage/vault", "keyring"),
     ("imap/session", "aiosmtplib"),
     ("imap/oauth", "httpx2"),

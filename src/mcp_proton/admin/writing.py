@@ -14,7 +14,7 @@ from mcp_proton.storage.vault import Vault
 from . import access
 from .asking import confirm, say
 from .exits import Exit
-from .programs import snippet, started
+from .programs import guide, snippet, started
 
 if TYPE_CHECKING:
     from .access import Admitted, Choice
@@ -137,7 +137,7 @@ def tell(prepared: Prepared, printer: Printer) -> Exit:
     if trial.sending_trouble is not None:
         printer.line(f"sending does not work yet: {trial.sending_trouble.message}; `mcp-proton doctor` says more")
     if client is not None:
-        printer.line(f"for {client.program.value}, {client.program.place}:")
+        printer.line(f"for {client.program.value}, {guide(client.program, started(client.label)).place}:")
         printer.line("")
         printer.line(told["configuration"])
         printer.line("")
