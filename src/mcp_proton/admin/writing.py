@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcp_proton import bootstrap
 from mcp_proton.config import editing
-from mcp_proton.config.tables import SENDING_KEYS, Account, Kind
+from mcp_proton.config.tables import BY_HAND, Account, Kind
 from mcp_proton.storage.vault import Vault
 
 from . import access
@@ -66,7 +66,7 @@ def _values(account: Account) -> dict[str, editing.Value]:
         "guarded_trash": plain.guarded_trash,
     }
     told: dict[str, editing.Value] = {"kind": account.kind.value}
-    for key, value in account.model_dump(mode="json", exclude={"kind", *SENDING_KEYS}).items():
+    for key, value in account.model_dump(mode="json", exclude={"kind", *BY_HAND}).items():
         told[key] = None if key in usual and value == usual[key] else value
     return told
 
