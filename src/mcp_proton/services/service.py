@@ -25,7 +25,7 @@ from mcp_proton.policy.decide import decide, limits
 from mcp_proton.policy.model import Decision
 from mcp_proton.policy.rules import Verdict
 
-from . import previewing, settled, showing, undoing
+from . import fetching, previewing, settled, showing, undoing
 from .approving import Approving
 from .asked import outline
 from .call import Call, Progress
@@ -102,6 +102,7 @@ class MailService:
         request = own(request)
         ready = await readying(asked, request, call)
         await self.judge(call, ready)  # INVARIANT: nothing is read or opened before this
+        await self._check_reach(call, ready)
         operation, request = await self._settle(asked, request, call)
         body = request.model_dump_json(by_alias=True)
         request = operation.request.model_validate_json(body)  # INVARIANT: plan exactly what is stored
@@ -137,7 +138,7 @@ class MailService:
         opening = replace(opening, limits=decision.limits)
         if decision.verdict is Verdict.ASK:
             pending = await self._ask(opening, call.policy.approval_lifetime)
-            told = planned.doubts or planned.unfamiliar
+            told = planned.doubts or planned.unfamiliar or planned.hosts
             return replace(pending, why=decision.why) if told else pending
         if planned.effects <= READING:
             return await self._read(operation, request, call, opening)
@@ -241,6 +242,12 @@ class MailService:
         if refused is not None:
             raise refused
         return decision
+
+    async def _check_reach(self, call: Call, ready: Plan) -> None:
+        """INVARIANT: what asks somebody outside is never a preparation that the owner has yet to allow."""
+        outside = fetching.outside(ready)
+        if outside.impacts and (await self._decision(call, outside)).verdict is not Verdict.ALLOW:
+            raise fetching.first()
 
     async def _decision(self, call: Call, plan: Plan, *, but: str | None = None) -> Decision:
         counted = limits(call.policy, call.caller, plan)
