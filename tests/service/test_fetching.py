@@ -11,7 +11,7 @@ from mcp_proton.domain.caller import Audience, Caller, Surface
 
 from .conftest import CATALOG, House, letter
 from .test_drafts import stored
-from .test_sending import ANNA, approved, left
+from .test_sending import ANNA, left
 
 URL = "https://files.example.org/report.pdf"
 PDF = b"%PDF-1.7 the report"
@@ -69,9 +69,11 @@ async def test_a_mail_never_fetches_what_the_owner_has_yet_to_allow(web: House) 
         for operation, arguments in asked:
             told = await web.ask(operation, **arguments)
             assert (told["status"], told["code"]) == ("refused", "fetch_first"), operation
-            assert "artifacts_fetch" in told["next"]
+            lines = await shown(web, told["operation_id"])
+            assert (lines["fetched from"], "sent mail" in lines) == ([URL], False)
     assert (web.remote.asked, left(web)) == ([], [])
-    fetched = await approved(web, "artifacts_fetch", url=URL)
+    await web.owner_asks("approvals_approve", operation_id=told["operation_id"])
+    fetched = await web.ask("operations_resume", operation_id=told["operation_id"])
     told = await web.ask("mail_send", **{**LETTER, "attach": [{"artifact": fetched["artifact"]}]})
     assert told["status"] == "ok", told
     assert [one.get_content() for one in left(web)[0].iter_attachments()] == [PDF]

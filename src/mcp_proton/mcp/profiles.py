@@ -33,7 +33,6 @@ READER = (
 CORE = (
     *READER,
     "attachments_save",
-    "artifacts_fetch",
     "messages_flag",
     "messages_move",
     "messages_archive",

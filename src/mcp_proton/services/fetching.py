@@ -6,13 +6,22 @@ preparation unless the owner's rules allow it unasked; else it is an operation o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from mcp_proton.domain.context import Context
 from mcp_proton.domain.effects import Effect
 from mcp_proton.domain.errors import Refused
+from mcp_proton.domain.operation import Request, Result
+from mcp_proton.domain.outcome import Outcome
 from mcp_proton.domain.plan import Plan
 from mcp_proton.domain.ports import Artifact
 from mcp_proton.domain.web_address import WebAddress
 from mcp_proton.mime.file_names import file_name
+
+from .fields import Mark, marked
+
+OPERATION = "artifacts_fetch"
+"""What fetches for its own sake, and waits where it has to."""
 
 MOST = 1 << 40
 """No limit of ours: the owner's own, of a fetch and of the store, are lower."""
@@ -31,16 +40,26 @@ async def fetch(url: str, name: str | None, ctx: Context, most: int) -> Artifact
             return await writer.done()
 
 
-def outside(plan: Plan) -> Plan:
-    """Return what of a plan asks somebody outside."""
+def urls(request: Request) -> Sequence[str]:
+    """Return the addresses that a request names."""
+    return [value for mark, _, value in marked(request) if mark is Mark.URL]
+
+
+def outside(plan: Plan, url: str) -> Plan:
+    """Return what of a plan asks the host of that address."""
     impacts = frozenset(impact for impact in plan.impacts if impact.effect is Effect.FETCH)
-    return Plan(impacts=impacts, hosts=plan.hosts)
+    return Plan(impacts=impacts, hosts=(WebAddress.parse(url).host,))
 
 
-def first() -> Refused:
-    """The refusal of a mail that would need a file fetched which the owner has to allow."""
-    return Refused(
-        "fetching this file needs the owner's approval by itself",
+def first(asked: Outcome[Result]) -> Outcome[Result]:
+    """The answer to who wanted to send a file that must be fetched first: how asking for that stands."""
+    if asked.status not in ("approval_pending", "ok"):
+        return asked
+    return Outcome(
+        status=Refused.status,
+        operation_id=asked.operation_id,
         code="fetch_first",
-        next="call artifacts_fetch, and attach the artifact that it returns; nothing was asked of any host",
+        why="nothing was written or sent: the file it attaches must be fetched first, which this operation asks the owner for",
+        next="once the owner approved, operations_resume fetches it; then ask again with the artifact in place of the URL",
+        expires_at=asked.expires_at,
     )

@@ -15,7 +15,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from mcp_proton.domain.caller import Audience, Caller, owner
-from mcp_proton.domain.effects import CHANGING, READING
+from mcp_proton.domain.effects import CHANGING, READING, Effect
 from mcp_proton.domain.errors import Conflict, Defect, MailError, NotFound
 from mcp_proton.domain.operation import Operation, Request, Result, Shorthand
 from mcp_proton.domain.outcome import Outcome, Record, Status
@@ -102,7 +102,9 @@ class MailService:
         request = own(request)
         ready = await readying(asked, request, call)
         await self.judge(call, ready)  # INVARIANT: nothing is read or opened before this
-        await self._check_reach(call, ready)
+        waits = await self._fetch_first(call, request, ready)
+        if waits is not None:
+            return waits
         operation, request = await self._settle(asked, request, call)
         body = request.model_dump_json(by_alias=True)
         request = operation.request.model_validate_json(body)  # INVARIANT: plan exactly what is stored
@@ -243,11 +245,14 @@ class MailService:
             raise refused
         return decision
 
-    async def _check_reach(self, call: Call, ready: Plan) -> None:
-        """INVARIANT: what asks somebody outside is never a preparation that the owner has yet to allow."""
-        outside = fetching.outside(ready)
-        if outside.impacts and (await self._decision(call, outside)).verdict is not Verdict.ALLOW:
-            raise fetching.first()
+    async def _fetch_first(self, call: Call, request: Request, ready: Plan) -> Outcome[Result] | None:
+        """Ask for a file that getting ready would fetch. INVARIANT: what is yet to be allowed prepares nothing outside."""
+        for url in fetching.urls(request) if Effect.FETCH in ready.effects else ():
+            decision = await self._decision(call, fetching.outside(ready, url))
+            if decision.verdict is not Verdict.ALLOW:
+                fetch = self.world.catalog.by_name[fetching.OPERATION].request.model_validate({"url": url})
+                return fetching.first(await self.submit(call.caller, fetch))
+        return None
 
     async def _decision(self, call: Call, plan: Plan, *, but: str | None = None) -> Decision:
         counted = limits(call.policy, call.caller, plan)
