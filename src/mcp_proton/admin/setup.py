@@ -75,7 +75,7 @@ async def setup(
         Parameter(help="whom agents may write to: an address or @domain, may be repeated", negative=""),
     ] = None,
     url: Annotated[str | None, Parameter(help="for --kind jmap: the server's https URL")] = None,
-    auth: Annotated[Auth | None, Parameter(help="for --kind jmap: the secret is a password (basic) or a token")] = None,
+    auth: Annotated[Auth | None, Parameter(help="the secret is a password (basic) or an access token (bearer)")] = None,
     client: Annotated[str | None, Parameter(help="a label for an agent to let in")] = None,
     program: Annotated[Program | None, Parameter(help="the program that agent lives in")] = None,
     profile: Annotated[Profile | None, Parameter(help="which tools that agent is shown")] = None,

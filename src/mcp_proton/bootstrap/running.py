@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from mcp_proton.bootstrap import logins
 from mcp_proton.bootstrap.accounts import served, tried
 from mcp_proton.bootstrap.clock import SystemClock
 from mcp_proton.bootstrap.internet import Internet
@@ -49,7 +50,7 @@ async def real(environ: Mapping[str, str]) -> AsyncIterator[Running]:
     from mcp_proton.storage.vault import Vault
 
     found = settings(environ)
-    vault = Vault({name: one.secret for name, one in found.config.accounts.items()}, environ)
+    vault = Vault(logins.places(found.config.accounts), environ)
     async with opened(found, vault, environ) as running:
         yield running
 

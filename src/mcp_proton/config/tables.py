@@ -24,6 +24,7 @@ from mcp_proton.jmap.endpoint import Auth, Endpoint
 
 from . import senders
 from .oauth import OAuth, Words
+from .renewal import Renewal
 from .secrets import secret_place
 from .serving import Serving
 from .table import Table
@@ -114,10 +115,12 @@ Days = Annotated[StrictInt, Field(ge=0, le=3_650)]
 Text = Annotated[str, Field(min_length=1)]
 
 
-SENDING_KEYS = frozenset({"sending", "smtp_host", "smtp_security", "smtp_certificate", "identities", "signatures"})
-"""Keys of an account that the owner writes by hand."""
-_ONLY_FOR_JMAP = ("url", "auth", "labels", "origins")
-_NOT_FOR_JMAP = ("imap_port", "smtp_port", "smtp_host", "smtp_security", "smtp_certificate", "security", "certificate")
+BY_HAND = frozenset({"sending", "smtp_host", "smtp_security", "smtp_certificate", "identities", "signatures", "oauth"})
+"""Keys of an account that the owner writes by hand: set-up leaves them as they are."""
+_ONLY_FOR_JMAP = ("url", "labels", "origins")
+_NOT_FOR_JMAP = (
+    "imap_port", "smtp_port", "smtp_host", "smtp_security", "smtp_certificate", "security", "certificate", "oauth",
+)  # fmt: skip
 
 
 class Account(Table):
@@ -125,7 +128,9 @@ class Account(Table):
 
     `sending` off: mail is read, filed and drafted only. What is left out of `smtp_…` is as for IMAP. `identities` are the
     addresses to send as, beside the login name; `signatures` are by address.
-    For kind jmap: `url` is the session's or only its origin, `auth` how the secret is shown, `labels` the path below which
+    `auth` is how the secret is shown: as a password, or (`bearer`) as an access token. With a table `oauth` the secret is
+    a refresh token, and access tokens are had for it.
+    For kind jmap: `url` is the session's or only its origin, `labels` the path below which
     mailboxes are labels, `origins` are further places the password may go to, since some servers hand out blobs elsewhere.
 
     `guarded_trash`: on Bridge, a star holds what is moved to Trash until it was seen there.
@@ -142,6 +147,7 @@ class Account(Table):
     guarded_trash: StrictBool = False
     url: Url | None = None
     auth: Auth | None = None
+    oauth: Renewal | None = None
     labels: Text | None = None
     origins: list[Url] | None = None
     sending: StrictBool = True
@@ -160,6 +166,12 @@ class Account(Table):
         for key in _NOT_FOR_JMAP if self.kind is Kind.JMAP else _ONLY_FOR_JMAP:
             if getattr(self, key) is not None:
                 raise ValueError(f"{key} is not for kind {self.kind.value}")
+        if self.kind is Kind.BRIDGE and (self.auth is not None or self.oauth is not None):
+            raise ValueError("auth and oauth are not for kind bridge: Bridge takes the password it shows")
+        if self.oauth is not None and self.auth is Auth.BASIC:
+            raise ValueError("oauth is for access tokens, and auth basic for passwords: leave out one of them")
+        if self.oauth is not None and self.secret.partition(":")[0] not in ("keyring", "file"):
+            raise ValueError("with oauth, secret must be keyring or file:PATH: new refresh tokens are stored there")
         if self.guarded_trash and self.kind is not Kind.BRIDGE:
             raise ValueError("guarded_trash is for kind bridge: any other server moves a message to Trash in one step")
         if self.security is Security.PLAIN and self.host not in ("127.0.0.1", "::1"):
@@ -206,6 +218,11 @@ class Account(Table):
         """The certificate trusted for sending: as written, else that of the same host."""
         same = self.certificate if self.submission_host == self.host else None
         return self.smtp_certificate or same
+
+    @property
+    def by_token(self) -> bool:
+        """Whether one logs in with access tokens."""
+        return self.oauth is not None or self.auth is Auth.BEARER
 
     @property
     def senders(self) -> tuple[Identity, ...]:
