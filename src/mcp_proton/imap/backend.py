@@ -244,6 +244,10 @@ class ImapBackend:
         """By SMTP, where the owner configured it."""
         return self._outbox
 
+    @property
+    def powers(self) -> None:
+        """None."""
+
     async def check_sending(self) -> None:
         """Log in as for sending, and send nothing. Raises `Unsupported` without an SMTP server, or an `Unavailable`."""
         if self._outbox is None:

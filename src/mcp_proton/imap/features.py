@@ -28,11 +28,17 @@ WORDS = (
     "idle",
     "counts_in_list",
     "guarded_flags",
+    "vacation",
+    "new_identities",
+    "quota",
 )
 """threads: by Message-ID and References, which we follow ourselves. exact_removal: named messages are expunged and no
 others. append_dates: the date given with an imported message is kept. send: by SMTP, as far as the owner configured it.
 files_sent: a copy of what is sent comes into Sent by itself. counts_in_list: totals of all mailboxes at once.
-guarded_flags: flags can be changed on condition that nobody else changed them meanwhile (RFC 7162)."""
+guarded_flags: flags can be changed on condition that nobody else changed them meanwhile (RFC 7162). vacation: the server
+answers mail by itself, as it is set here. new_identities: addresses to send as are made here. quota: how full it is is told."""
+BEYOND_MAIL = ("vacation", "new_identities", "quota")
+"""What no IMAP server is asked for."""
 
 
 def of_standard(capabilities: AbstractSet[str] | None) -> Mapping[str, Standing]:
@@ -49,7 +55,8 @@ def of_standard(capabilities: AbstractSet[str] | None) -> Mapping[str, Standing]
         "files_sent": _standing("X-GM-EXT-1" in capabilities),
     }
     # Whether keywords are kept is said by each mailbox's PERMANENTFLAGS, not by a capability.
-    return everywhere | advertised | {"keywords": Standing.UNVERIFIED, "labels": Standing.UNAVAILABLE}
+    lacking = dict.fromkeys(("labels", *BEYOND_MAIL), Standing.UNAVAILABLE)
+    return everywhere | advertised | lacking | {"keywords": Standing.UNVERIFIED}
 
 
 def _standing(there: bool) -> Standing:

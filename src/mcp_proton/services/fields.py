@@ -170,7 +170,8 @@ MailboxFields = Annotated[
 ]
 LocalPath = Annotated[Path, Mark.PATH]
 Url = Annotated[str, AfterValidator(_plain_url), Field(description="https"), Mark.URL]
-Text = Annotated[str, Field(max_length=4096), Mark.TEXT]
+MOST_TEXT = 4_096
+Text = Annotated[str, Field(max_length=MOST_TEXT), Mark.TEXT]
 Texts = Annotated[tuple[Text, ...], BeforeValidator(listed), Field(max_length=50), Mark.TEXT]
 Cursor = Annotated[
     Annotated[str, Field(max_length=2048)] | None,
