@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 from mcp_proton.domain.caller import Caller
 from mcp_proton.domain.consequences import Consequence, Evidence
 from mcp_proton.domain.context import Act, Outgoing, Right, Snapshot
+from mcp_proton.domain.documents import Documents
 from mcp_proton.domain.draft_notes import DraftNotes
 from mcp_proton.domain.effects import Effect
 from mcp_proton.domain.errors import Conflict, Defect, Invalid, NotFound, OutOfBounds, Stale, Unsupported
@@ -97,8 +98,13 @@ class Call:
         return self.world.draft_notes
 
     @property
+    def documents(self) -> Documents | None:
+        """The readers of documents; None where there are none."""
+        return self.world.documents
+
+    @property
     def spool(self) -> Path | None:
-        """Where mail is put together on its way out."""
+        """Where mail is held on its way."""
         return self.world.settings.spool
 
     @property
