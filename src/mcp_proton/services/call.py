@@ -164,10 +164,22 @@ class Call:
         """
         for fresh in (False, True):
             boxes = await self.world.accounts.backend(account).mailboxes(fresh=fresh)
-            found = _named(boxes, reference)
+            found = _named(boxes, reference) or self._archive(account, boxes, reference)
             if found is not None:
                 return found
         raise NotFound(f"there is no mailbox `{reference}`", next="`mailboxes_list` names them")
+
+    def _archive(self, account: str, boxes: Sequence[Mailbox], reference: str) -> Mailbox | None:
+        """All Mail, where there is no Archive and a move there is known to take a message out of the inbox (Gmail)."""
+        if reference.strip().lower() != Role.ARCHIVE:
+            return None
+        box = next((one for one in boxes if one.role is Role.ALL), None)
+        if box is not None:
+            try:
+                self.world.accounts.backend(account).consequences().of("move", Role.INBOX, Role.ALL)
+            except Unsupported:
+                return None
+        return box
 
     async def mailbox_of(self, handle: Handle) -> Mailbox:
         """Resolve the mailbox of a handle. A foreign account looks like one that does not exist."""
