@@ -111,8 +111,13 @@ async def on_disk(work: Callable[[], T]) -> T:
     try:
         return await asyncio.to_thread(work)
     except OSError as error:
-        raise Unavailable(
-            f"the file cannot be written ({error.strerror})",
-            code="storage_unavailable",
-            next="see that there is room on the disk and that the folder can be written",
-        ) from None
+        raise refused(error) from None
+
+
+def refused(error: OSError) -> Unavailable:
+    """What the system said of a file, in words."""
+    return Unavailable(
+        f"the file cannot be written ({error.strerror})",
+        code="storage_unavailable",
+        next="see that there is room on the disk and that the folder can be written",
+    )
