@@ -17,7 +17,7 @@ from mcp_proton.imap.errors import Rejected, gone
 from mcp_proton.imap.fetching import Items
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable
+    from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 
     from mcp_proton.domain.mail import Envelope
     from mcp_proton.imap.box import Box
@@ -29,8 +29,8 @@ SUMMARY = Items(flags=True, internaldate=True, size=True, envelope=True)
 BODY = Items(sections=("",))
 LARGE = 1 << 20
 """octets beyond which a message is streamed"""
-PAGE = 200
-"""summaries asked for in one go"""
+FIRST, PAGE = 40, 200
+"""summaries asked for in one go: at first only some, so that there is soon something to go on with"""
 
 
 class Bulk:
@@ -67,7 +67,7 @@ class Bulk:
     async def _bodies(self) -> AsyncIterator[RowStream]:
         """Yield commands for small messages. Each is given out when the next one is under way."""
         waiting: RowStream | None = None
-        pages = deque(page.uids for page in self._group.pages(PAGE))
+        pages = deque(_pages(self._group.uids))
         summaries: RowStream | None = await self._ask(pages.popleft(), SUMMARY)
         while summaries is not None:
             rows = [row async for row in summaries]
@@ -93,6 +93,12 @@ class Bulk:
     async def _note_missing(self) -> None:
         """The mailbox is opened again when nothing else is under way in it."""
         self._lacking = True
+
+
+def _pages(uids: Sequence[int]) -> Iterator[Sequence[int]]:
+    yield uids[:FIRST]
+    for start in range(FIRST, len(uids), PAGE):
+        yield uids[start : start + PAGE]
 
 
 async def _once(octets: bytes) -> AsyncIterator[bytes]:

@@ -18,7 +18,7 @@ from mcp_proton.mime import mbox
 from mcp_proton.mime.file_names import file_name
 
 from .exports import alike
-from .files import sync_folder
+from .files import begin_writing, sync_folder
 from .manifests import Line, taken, write_all
 
 if TYPE_CHECKING:
@@ -114,6 +114,7 @@ class Letters:
         """Give it its name. A file of just these octets that an earlier call left without a line is taken for it."""
         if self._file is None:
             raise Conflict("no message was begun")
+        begin_writing(self._file)
         self._ended.append(self._file)
         self._open.add(self._file)
         self._file = None

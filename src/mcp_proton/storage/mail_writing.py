@@ -33,6 +33,8 @@ SMALL = 1 << 20
 """A message up to this size is written together with others."""
 TOGETHER = 4 << 20
 MOST_TOGETHER = 125
+LEAST_TOGETHER = 512 << 10
+"""A group this large is written when the disk has nothing else to do: it sets the pace, and the first has not to wait."""
 
 
 class FileExport:
@@ -118,8 +120,12 @@ class FileExport:
             return
         self._small.append((message.envelope, pieces[0] if len(pieces) == 1 else b"".join(pieces)))
         self._weight += size
-        if self._weight >= TOGETHER or len(self._small) >= MOST_TOGETHER:
+        if self._weight >= TOGETHER or len(self._small) >= MOST_TOGETHER or self._may_begin():
             await self._flush()
+
+    def _may_begin(self) -> bool:
+        busy = any(task is not None and not task.done() for task in (self._writing, self._noting))
+        return self._weight >= LEAST_TOGETHER and not busy
 
     async def _stream(self, message: Whole, begun: bytes) -> None:
         digest, size = hashlib.sha256(), 0
@@ -145,11 +151,11 @@ class FileExport:
         await on_disk(lambda: self._end(message.envelope, size, digest.hexdigest()))
 
     async def _flush(self) -> None:
-        """Begin to write what is kept, when what was before it is written."""
+        """Begin to write what is kept, when what was before it is written. INVARIANT: nothing follows what failed."""
+        group, self._small, self._weight = self._small, [], 0
         writing, self._writing = self._writing, None
         if writing is not None:
             await writing
-        group, self._small, self._weight = self._small, [], 0
         if group:
             self._writing = asyncio.get_running_loop().create_task(self._write(group))
 
