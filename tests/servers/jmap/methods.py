@@ -54,6 +54,7 @@ class Methods:
         known = {
             "Email/get": self.email_get,
             "Email/query": self.email_query,
+            "Thread/get": self.thread_get,
             "Email/set": self.email_set,
             "Email/import": self.email_import,
             **self.around.methods,
@@ -95,6 +96,12 @@ class Methods:
             told["total"] = len(ids)
         return told | {"ids": ids[start : start + limit]}
 
+    def thread_get(self, asked: Answer) -> Answer:
+        ids = dict.fromkeys(self._limited(asked["ids"], self.limits.get))
+        held = sorted(self.store.emails.values(), key=lambda one: one.received)
+        listed = [{"id": one, "emailIds": [mail.id for mail in held if mail.thread == one]} for one in ids]
+        return {"state": str(self.store.state), "list": listed, "notFound": []}
+
     def email_set(self, asked: Answer) -> Answer:
         before = self._guarded(asked)
         update, destroy = asked.get("update") or {}, asked.get("destroy") or []
@@ -124,7 +131,7 @@ class Methods:
             words = frozenset(wanted["keywords"])
             made = self.store.add(raw, *wanted["mailboxIds"], keywords=words, received=when)
             self._created[f"#{name}"] = made.id
-            told["created"][name] = {"id": made.id, "blobId": made.blob, "threadId": "t", "size": len(made.raw)}
+            told["created"][name] = {"id": made.id, "blobId": made.blob, "threadId": made.thread, "size": len(made.raw)}
         return told
 
     def submission_set(self, asked: Answer) -> Answer:
