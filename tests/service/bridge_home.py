@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mcp_proton import bootstrap
+from mcp_proton.config import folders as places
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -24,7 +25,7 @@ def furnished(home: Path, simulator: Simulator, *, guarded: bool = False) -> dic
     """Write the configuration; return the environment that leads to it."""
     home.mkdir(mode=0o700, exist_ok=True)
     environment = {**os.environ, "MCP_PROTON_HOME": str(home)}
-    folders = bootstrap.places.find(environment)
+    folders = places.find(environment)
     for folder in (folders.config, folders.state):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     password = folders.state / "password"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcp_proton import bootstrap
+from mcp_proton.config import folders as places
 from mcp_proton.simulator import Simulator
 from mcp_proton.storage.findings import FileFindings
 from tests.unit.bridge.canary.nest import given
@@ -33,7 +33,7 @@ async def test_a_trial_that_is_killed_leaves_nothing_once_the_service_starts(ste
     async with Simulator(users=[given()], event_delay=(0.05, 0.1)) as simulator:
         simulator.settings.version = "03.27.00"
         environment = furnished(tmp_path / "home", simulator)
-        findings = FileFindings(bootstrap.places.find(environment).state / "findings")
+        findings = FileFindings(places.find(environment).state / "findings")
         before = everything(simulator)
         simulator.faults.at(step, n, action="delay", seconds=3600.0)
         async with child(environment, "bridge_process.py", "fly") as flying:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from mcp_proton.domain.plan import Contact
+from mcp_proton.domain.scopes import scopes_for
 
 from .rules import Rule, Verdict
 from .wording import doing
@@ -49,6 +50,19 @@ class Unclassified:
 
     def __str__(self) -> str:
         return f"{doing(self.effect)} is denied until the owner's rules speak of it"
+
+
+@dataclass(frozen=True, slots=True)
+class OutOfScope:
+    """The client's token was not given for this: no rule, preset or grant makes up for that."""
+
+    effect: Effect
+    verdict: ClassVar[Verdict] = Verdict.DENY
+    source: ClassVar[str] = "scopes"
+
+    def __str__(self) -> str:
+        needed = " or ".join(f"`{scope}`" for scope in scopes_for(self.effect))
+        return f"{doing(self.effect)} is outside what the client's token was given for; it needs the scope {needed}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +188,18 @@ class RecipientUnfamiliar:
         return f"`{self.who.recipient}` {_CONTACTS[self.who.contact]}, so the owner is asked"
 
 
+@dataclass(frozen=True, slots=True)
+class HostUnnamed:
+    """Fetching is allowed, and the host is none that the owner named: an address can carry data out (J-26, N-7)."""
+
+    host: str
+    verdict: ClassVar[Verdict] = Verdict.ASK
+    source: ClassVar[str] = "hosts not named"
+
+    def __str__(self) -> str:
+        return f"`{self.host}` is not among the owner's `fetch_hosts`, so the owner is asked"
+
+
 _CONTACTS = {
     Contact.FIRST: "was not found among those the owner wrote to or heard from",
     Contact.ONLY_RECEIVED: "is known from received mail only, and the owner never wrote there",
@@ -199,6 +225,7 @@ class Unproved:
 Reason = (
     RuleSays
     | Unclassified
+    | OutOfScope
     | OwnersAlone
     | OwnerMay
     | OwnerConfirms
@@ -209,6 +236,7 @@ Reason = (
     | AccountPaused
     | Frozen
     | RecipientUnfamiliar
+    | HostUnnamed
     | Unproved
 )
 """Every reason has `verdict`, `source` and a sentence (`str`)."""

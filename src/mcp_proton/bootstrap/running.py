@@ -1,0 +1,139 @@
+"""The owner's world, opened: accounts, rules, journal, artifacts and the one service over them."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from mcp_proton.bootstrap import logins
+from mcp_proton.bootstrap.accounts import served, tried
+from mcp_proton.bootstrap.clock import SystemClock
+from mcp_proton.bootstrap.internet import Internet
+from mcp_proton.bootstrap.owner import Rules, Settings, findings, settings, switches_file
+from mcp_proton.bootstrap.store import migrated, tokens_in
+from mcp_proton.config.inforce import ConfigFile
+from mcp_proton.domain.errors import MailError
+from mcp_proton.policy.model import Policy
+from mcp_proton.storage.switchfile import SwitchFile
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Mapping
+
+    from mcp_proton.bridge.trials import Trials
+    from mcp_proton.domain.ports import SecretProvider
+    from mcp_proton.services.service import MailService
+    from mcp_proton.storage.artifacts import FileArtifacts
+    from mcp_proton.storage.journal import SqlJournal
+    from mcp_proton.storage.tokens import SqlTokens
+
+TIDY_AFTER = 30.0
+
+
+@dataclass(frozen=True)
+class Running:
+    """A world that is open. `config` and `switches` are what the owner says now, `settings` what was said at the start."""
+
+    service: MailService
+    settings: Settings
+    trials: Trials
+    config: ConfigFile
+    switches: SwitchFile
+    tokens: SqlTokens
+
+
+@asynccontextmanager
+async def real(environ: Mapping[str, str]) -> AsyncIterator[Running]:
+    """Open the owner's world."""
+    from mcp_proton.storage.vault import Vault
+
+    found = settings(environ)
+    vault = Vault(logins.places(found.config.accounts), environ)
+    async with opened(found, vault, environ) as running:
+        yield running
+
+
+@asynccontextmanager
+async def opened(found: Settings, vault: SecretProvider, environ: Mapping[str, str]) -> AsyncIterator[Running]:
+    """Open the world that `found` describes, with the passwords of `vault`."""
+    from mcp_proton.bridge.trials import Trials
+    from mcp_proton.documents.reading import ChildDocuments
+    from mcp_proton.domain.effects import Effect
+    from mcp_proton.services import registry
+    from mcp_proton.services.service import MailService
+    from mcp_proton.services.world import Settings as ServiceSettings
+    from mcp_proton.services.world import World
+    from mcp_proton.storage.artifacts import FileArtifacts
+    from mcp_proton.storage.channels import SqlChannels
+    from mcp_proton.storage.database import Database
+    from mcp_proton.storage.draft_notes import SqlDraftNotes
+    from mcp_proton.storage.files import private_folder
+    from mcp_proton.storage.journal import SqlJournal
+    from mcp_proton.storage.leases import SqlLeases
+    from mcp_proton.storage.mail_files import FileMailFiles
+    from mcp_proton.storage.policyfile import PolicyInForce
+    from mcp_proton.storage.runners import Runner
+    from mcp_proton.storage.sendings import SqlSendings
+    from mcp_proton.storage.switches import SqlSwitches
+
+    clock, kept = SystemClock(), found.config.storage
+    private_folder(found.folders.state)
+    config = ConfigFile(found.folders.config_file, environ, found.config)
+    rules, switches = Rules(found, config), SwitchFile(switches_file(found))
+    database = Database(found.folders.database, migrated)
+    runner = Runner(database, clock)
+    journal = SqlJournal(database, clock, timedelta(days=kept.payload_days), runner)
+    leases = SqlLeases(database, clock, runner)
+    known = findings(found)
+    accounts = served(found, vault, known)
+    trials = Trials(lambda name: tried(found, name, vault, known), known, leases, clock)
+    artifacts = FileArtifacts(
+        found.folders.artifacts,
+        clock,
+        keep=timedelta(days=kept.artifact_days),
+        most_octets=kept.artifact_megabytes << 20,
+        exports=lambda: rules.folders(Effect.EXPORT),
+    )
+    world = World(
+        catalog=registry.load(),
+        accounts=accounts,
+        policies=PolicyInForce(rules, switches, Policy.with_switches),
+        journal=journal,
+        artifacts=artifacts,
+        clock=clock,
+        settings=ServiceSettings(
+            timezone=found.config.service.zone,
+            accounts_of=lambda client: config.current().accounts_of(client),
+            reviews=lambda client: config.current().reviews(client),
+            spool=found.folders.state,
+        ),
+        leases=leases,
+        sendings=SqlSendings(database),
+        draft_notes=SqlDraftNotes(database, clock),
+        channels=SqlChannels(database, clock),
+        documents=ChildDocuments(),
+        files=FileMailFiles(exports=lambda: rules.folders(Effect.EXPORT), imports=lambda: rules.folders(Effect.IMPORT)),
+        remote=Internet(kept),
+        alarm=SqlSwitches(database, switches_file(found), clock).freeze,
+        clear=lambda: trials.clear(accounts.names),
+    )
+    service = MailService(world)
+    tidying = asyncio.create_task(_tidy(journal, artifacts, timedelta(days=kept.journal_days)))
+    try:
+        yield Running(service, found, trials, config, switches, tokens_in(found, database))
+    finally:
+        await service.aclose()
+        tidying.cancel()
+        await accounts.aclose()
+        await journal.aclose()
+        await database.aclose()
+
+
+async def _tidy(journal: SqlJournal, artifacts: FileArtifacts, keep: timedelta) -> None:
+    """Forget what is over, once in the life of a process, when it has found time. A full disk is told elsewhere."""
+    await asyncio.sleep(TIDY_AFTER)
+    with suppress(MailError):
+        await artifacts.purge()
+        await journal.purge(keep)

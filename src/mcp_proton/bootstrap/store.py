@@ -1,0 +1,64 @@
+"""The owner's database, opened alone for what needs no mail: switches, live checks, client tokens."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from mcp_proton.bootstrap.clock import SystemClock
+from mcp_proton.bootstrap.owner import switches_file
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    from mcp_proton.bootstrap.owner import Settings
+    from mcp_proton.storage.channels import SqlChannels
+    from mcp_proton.storage.database import Database
+    from mcp_proton.storage.switches import SqlSwitches
+    from mcp_proton.storage.tokens import SqlTokens
+
+
+@asynccontextmanager
+async def switched(found: Settings) -> AsyncIterator[tuple[SqlSwitches, SqlChannels]]:
+    """Open the owner's switches and the clients' live checks, without the rest of the world."""
+    from mcp_proton.storage.channels import SqlChannels
+    from mcp_proton.storage.switches import SqlSwitches
+
+    async with _store(found) as database:
+        clock = SystemClock()
+        yield SqlSwitches(database, switches_file(found), clock), SqlChannels(database, clock)
+
+
+@asynccontextmanager
+async def client_tokens(found: Settings) -> AsyncIterator[SqlTokens]:
+    """Open the clients' tokens, without the rest of the world."""
+    async with _store(found) as database:
+        yield tokens_in(found, database)
+
+
+@asynccontextmanager
+async def _store(found: Settings) -> AsyncIterator[Database]:
+    from mcp_proton.storage.database import Database
+    from mcp_proton.storage.files import private_folder
+
+    private_folder(found.folders.state)
+    database = Database(found.folders.database, migrated)
+    try:
+        yield database
+    finally:
+        await database.aclose()
+
+
+def tokens_in(found: Settings, database: Database) -> SqlTokens:
+    """Return the clients' tokens in a database that is open."""
+    from mcp_proton.storage.tokens import SqlTokens
+
+    return SqlTokens(database, found.folders.state / "tokens.changed", SystemClock())
+
+
+def migrated(path: Path) -> None:
+    """Bring a database file to this version's tables."""
+    from mcp_proton.storage.migrating import migrate
+
+    migrate(path)
