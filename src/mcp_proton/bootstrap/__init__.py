@@ -16,7 +16,7 @@ from mcp_proton.bootstrap.owner import (
     switches_now,
 )
 from mcp_proton.bootstrap.running import Running, real
-from mcp_proton.bootstrap.store import client_tokens, switched
+from mcp_proton.bootstrap.store import client_tokens, signing_in, switched
 
 __all__ = [
     "DEMO_CLIENT",
@@ -36,6 +36,7 @@ __all__ = [
     "read_policy",
     "real",
     "settings",
+    "signing_in",
     "simulated",
     "submission",
     "switched",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from mcp_proton.bootstrap.accounts import served, tried
 from mcp_proton.bootstrap.clock import SystemClock
 from mcp_proton.bootstrap.owner import Rules, Settings, findings, settings, switches_file
-from mcp_proton.bootstrap.store import migrated, tokens_in
+from mcp_proton.bootstrap.store import migrated, passkeys_in, sign_ins_in, tokens_in
 from mcp_proton.config.inforce import ConfigFile
 from mcp_proton.domain.errors import MailError
 from mcp_proton.policy.model import Policy
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from mcp_proton.services.service import MailService
     from mcp_proton.storage.artifacts import FileArtifacts
     from mcp_proton.storage.journal import SqlJournal
+    from mcp_proton.storage.passkeys import SqlPasskeys
+    from mcp_proton.storage.sign_ins import SqlSignIns
     from mcp_proton.storage.tokens import SqlTokens
 
 TIDY_AFTER = 30.0
@@ -40,6 +42,8 @@ class Running:
     config: ConfigFile
     switches: SwitchFile
     tokens: SqlTokens
+    passkeys: SqlPasskeys
+    sign_ins: SqlSignIns
 
 
 @asynccontextmanager
@@ -117,7 +121,16 @@ async def opened(found: Settings, vault: SecretProvider, environ: Mapping[str, s
     service = MailService(world)
     tidying = asyncio.create_task(_tidy(journal, artifacts, timedelta(days=kept.journal_days)))
     try:
-        yield Running(service, found, trials, config, switches, tokens_in(found, database))
+        yield Running(
+            service,
+            found,
+            trials,
+            config,
+            switches,
+            tokens_in(found, database),
+            passkeys_in(database),
+            sign_ins_in(found, database),
+        )
     finally:
         await service.aclose()
         tidying.cancel()

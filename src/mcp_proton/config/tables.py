@@ -26,6 +26,7 @@ from . import senders
 from .oauth import OAuth, Words
 from .secrets import secret_place
 from .serving import Serving
+from .signing_in import By, SigningIn
 from .table import Table
 
 OWNER = owner().name
@@ -258,6 +259,13 @@ class Config(Table):
     service: Service = Service()
     storage: Storage = Storage()
     oauth: OAuth | None = None
+    sign_in: SigningIn | None = None
+
+    @model_validator(mode="after")
+    def _a_provider_is_named(self) -> Self:
+        if self.sign_in is not None and self.sign_in.by is By.PROVIDER and self.oauth is None:
+            raise ValueError('sign_in by "provider" needs `[oauth]`: it says which provider, and checks its tokens')
+        return self
 
     @model_validator(mode="after")
     def _each_subject_is_one_client(self) -> Self:
