@@ -25,7 +25,7 @@ from mcp_proton.jmap.endpoint import Auth, Endpoint
 from . import senders
 from .oauth import OAuth, Words
 from .secrets import secret_place
-from .serving import Serving
+from .serving import Serving, place
 from .signing_in import By, SigningIn
 from .table import Table
 
@@ -265,6 +265,8 @@ class Config(Table):
     def _a_provider_is_named(self) -> Self:
         if self.sign_in is not None and self.sign_in.by is By.PROVIDER and self.oauth is None:
             raise ValueError('sign_in by "provider" needs `[oauth]`: it says which provider, and checks its tokens')
+        if self.sign_in is not None and place(self.service.listen).path is not None and not self.service.public_url:
+            raise ValueError("sign_in needs an address that a browser can reach: `public_url`, or a port in `listen`")
         return self
 
     @model_validator(mode="after")
