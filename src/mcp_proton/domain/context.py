@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 
 from .caller import Caller
 from .consequences import Consequence
+from .documents import Documents
 from .draft_notes import DraftNotes
 from .effects import Effect
 from .handles import Handle
@@ -20,6 +21,7 @@ from .outcome import Fate, Tally
 from .outgoing import Letter, Octets
 from .plan import Doubt
 from .ports import Artifacts, Clock, Journal, MailBackend
+from .remote import Remote
 from .sendings import Sending, Sendings
 from .transfer import MailFiles
 
@@ -87,6 +89,11 @@ class Context(Protocol):
         ...
 
     @property
+    def remote(self) -> Remote:
+        """Files on the internet."""
+        ...
+
+    @property
     def journal(self) -> Journal:
         """The journal; it scopes records by the caller it is given."""
         ...
@@ -102,8 +109,13 @@ class Context(Protocol):
         ...
 
     @property
+    def documents(self) -> Documents | None:
+        """The readers of documents; None where there are none."""
+        ...
+
+    @property
     def spool(self) -> Path | None:
-        """Where mail is put together on its way out."""
+        """Where mail is held on its way."""
         ...
 
     @property

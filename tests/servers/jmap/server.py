@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 CORE, MAIL = "urn:ietf:params:jmap:core", "urn:ietf:params:jmap:mail"
 SUBMISSION = "urn:ietf:params:jmap:submission"
+VACATION, QUOTA = "urn:ietf:params:jmap:vacationresponse", "urn:ietf:params:jmap:quota"
 USER, PASSWORD = "alice@example.org", "open-sesame-7k"
 Lie = Callable[[str, dict[str, Any]], dict[str, Any]]
 
@@ -38,6 +39,7 @@ class JmapServer:
         self.meanwhile: Callable[[str], None] = lambda _: None
         self.cut: Literal["before", "after"] | None = None
         self.answers: list[tuple[int, dict[str, str], bytes]] = []
+        self.capabilities = [MAIL, SUBMISSION, VACATION, QUOTA]
         self.session_changes: dict[str, Any] = {}
         self.asked: list[tuple[str, str, dict[str, str]]] = []
         """what was asked: verb, path, headers"""
@@ -126,8 +128,8 @@ class JmapServer:
             "maxSizeUpload": self.limits.upload,
         }
         return {
-            "capabilities": {CORE: core, MAIL: {}, SUBMISSION: {}},
-            "accounts": {"acc": {"isReadOnly": False, "accountCapabilities": {MAIL: {}, SUBMISSION: {}}}},
+            "capabilities": {CORE: core, **{one: {} for one in self.capabilities}},
+            "accounts": {"acc": {"isReadOnly": False, "accountCapabilities": {one: {} for one in self.capabilities}}},
             "primaryAccounts": {MAIL: "acc"},
             "username": USER,
             "apiUrl": "api",
@@ -153,6 +155,9 @@ class JmapServer:
     def _api(self, body: bytes) -> tuple[int, dict[str, str], bytes] | None:
         asked = json.loads(body)
         calls = asked["methodCalls"]
+        if not {CORE, MAIL} <= set(asked["using"]) <= {CORE, *self.capabilities}:
+            problem = b'{"type":"urn:ietf:params:jmap:error:unknownCapability"}'
+            return 400, {"Content-Type": "application/problem+json"}, problem
         self.called.append([call[0] for call in calls])
         if len(calls) > self.limits.calls or len(body) > self.limits.size:
             return 400, {"Content-Type": "application/problem+json"}, b'{"type":"urn:ietf:params:jmap:error:limit"}'
@@ -184,8 +189,17 @@ def _resolved(arguments: dict[str, Any], told: list[list[Any]]) -> dict[str, Any
         source = next((one[1] for one in told if one[2] == value["resultOf"] and one[0] == value["name"]), None)
         if source is None:
             raise Refusal("invalidResultReference")
-        path = value["path"].lstrip("/")
-        if path not in source:
-            raise Refusal("invalidResultReference")
-        found[key[1:]] = source[path]
+        found[key[1:]] = _pointed(source, value["path"].lstrip("/").split("/"))
     return found
+
+
+def _pointed(source: Any, path: list[str]) -> Any:
+    """What a path points at; `*` is every item, lists of lists made one (RFC 8620 §3.7)."""
+    if not path:
+        return source
+    if path[0] == "*" and isinstance(source, list):
+        items = [_pointed(one, path[1:]) for one in source]
+        return [leaf for one in items for leaf in (one if isinstance(one, list) else [one])]
+    if not isinstance(source, dict) or path[0] not in source:
+        raise Refusal("invalidResultReference")
+    return _pointed(source[path[0]], path[1:])
