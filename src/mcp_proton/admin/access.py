@@ -9,7 +9,7 @@ from mcp_proton.config.tables import Profile
 from mcp_proton.policy.presets import Preset
 
 from .asking import SaidNoError, ask, choose, confirm, interactive, say
-from .programs import Program, guess
+from .programs import Program, guess, guide, started
 from .wanted import labelled
 from .wanted import recipients as listed
 
@@ -124,5 +124,5 @@ def _label_or_nothing(text: str) -> str:
 def _ask_program() -> Program:
     if not interactive():
         return Program.OTHER
-    options = {one.value: one.place for one in Program}
+    options = {one.value: guide(one, started("")).place for one in Program}
     return Program(choose("Which program is it?", options, flag="--program", default=Program.OTHER.value))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
@@ -10,14 +11,12 @@ from cyclopts.validators import Number
 
 from mcp_proton import bootstrap
 from mcp_proton.config.serving import place
+from mcp_proton.storage.files import write_private
 
-from .programs import Process, Program, Remote, connected, snippet
+from .programs import Process, Remote, connected
 
 if TYPE_CHECKING:
-    from mcp_proton.config.tables import Service
     from mcp_proton.domain.tokens import ClientToken
-
-    from .printing import Printer
 
 Days = Annotated[
     int | None,
@@ -25,7 +24,9 @@ Days = Annotated[
         help="end the token by itself after so many days; else it holds until you end it", validator=Number(gte=1)
     ),
 ]
-PLACEHOLDER = "the-token-that-was-shown"
+TokenFile = Annotated[
+    Path | None, Parameter(help="the file the program finds its token in; a new token is written there, not shown")
+]
 
 
 async def issued(settings: bootstrap.Settings, client: str, days: int | None) -> str:
@@ -49,24 +50,19 @@ async def kept(settings: bootstrap.Settings) -> dict[str, ClientToken]:
         return {one.client: one for one in await tokens.listed()}
 
 
-def way(service: Service, token: str = PLACEHOLDER, *, through: bool = False) -> Process | Remote:
+def put_down(token: str, file: Path) -> None:
+    """Write a token into a file that only the owner may read."""
+    write_private(file.expanduser(), f"{token}\n".encode())
+
+
+def way(
+    settings: bootstrap.Settings, client: str, file: Path | None = None, *, through: bool = False
+) -> Process | Remote:
     """Return how a program reaches the service; `through`, or where it listens on a Unix socket: by the connector."""
+    service = settings.config.service
     listen = place(service.listen)
+    found = (file or settings.folders.config / f"{client}.token").expanduser().absolute()
     if listen.path is not None and service.public_url is None:
-        return connected(str(listen), token)
+        return connected(str(listen), found)
     url = f"{service.public_url or f'http://{listen}'}/mcp"
-    return connected(url, token) if through else Remote(url, token)
-
-
-def show(printer: Printer, client: str, program: Program, token: str, reach: Process | Remote) -> None:
-    """Print a new token, for the only time, and what to put into the program's configuration."""
-    text = snippet(program, reach)
-    if printer.as_json:
-        told = {"status": "ok", "client": client, "token": token, "program": program.value, "configuration": text}
-        printer.json(told)
-        return
-    printer.remark("the client's token, shown only now; an earlier one is over:")
-    printer.line(token)
-    printer.remark(f"for {program.value}, {program.place}:")
-    for line in text.splitlines():
-        printer.line(line)
+    return connected(url, found) if through else Remote(url, found)

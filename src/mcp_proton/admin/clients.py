@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Awaitable, Callable
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Parameter
@@ -20,7 +21,7 @@ from .asking import confirm
 from .exits import Exit
 from .live_check import review
 from .printing import AsJson, Printer
-from .programs import Process, Program, Remote, guess, snippet, started
+from .programs import Process, Program, Remote, guess, guide, snippet, started
 from .wanted import flag, labelled
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ app = App(
     help_epilogue="""Examples:
   mcp-proton clients add hermes
   mcp-proton clients add coder --program codex --profile reader --account work
+  mcp-proton clients add cursor --token-file ~/.config/mcp-proton/cursor.token
   mcp-proton clients config hermes --program claude-desktop
   mcp-proton clients rotate hermes --days 90
   mcp-proton clients pause hermes
@@ -88,6 +90,7 @@ async def add(
         Parameter(negative="", help="make a token for the always-on service (mcp-proton serve)", show_default=False),
     ] = False,
     days: client_tokens.Days = None,
+    token_file: client_tokens.TokenFile = None,
     json: AsJson = False,
 ) -> Exit:
     """Let an agent in under a label, and print what to put into its configuration.
@@ -102,19 +105,25 @@ async def add(
     if account:
         values["accounts"] = list(account)
     editing.add_client(settings.folders.config_file, label, values)
-    if token or days is not None:
-        return await _new_token(Printer(as_json=json), settings, label, program, days)
-    return _print(Printer(as_json=json), label, program, {"profile": shown.value, "accounts": account})
+    more: dict[str, object] = {"profile": shown.value, "accounts": account}
+    if token or days is not None or token_file is not None:
+        return await _new_token(Printer(as_json=json), label, program, days, token_file, more)
+    return _print(Printer(as_json=json), label, program, more, started(label))
 
 
 @app.command
 async def rotate(
-    name: Label, /, *, days: client_tokens.Days = None, program: Which = None, json: AsJson = False
+    name: Label,
+    /,
+    *,
+    days: client_tokens.Days = None,
+    token_file: client_tokens.TokenFile = None,
+    program: Which = None,
+    json: AsJson = False,
 ) -> Exit:
     """Make a new token for the always-on service, and end the one before at once. It is shown only now."""
-    settings = bootstrap.settings(os.environ)
-    _known(settings, name)
-    return await _new_token(Printer(as_json=json), settings, name, program, days)
+    _known(bootstrap.settings(os.environ), name)
+    return await _new_token(Printer(as_json=json), name, program, days, token_file, {})
 
 
 @app.command
@@ -171,21 +180,28 @@ async def _switch(name: str, done: str, act: Callable[[SqlSwitches], Awaitable[N
 
 
 @app.command(name="config")
-def show_config(
+async def show_config(
     name: Label,
     /,
     *,
     program: Which = None,
     way: Annotated[
-        Way, Parameter(help="stdio: it starts a service of its own; http or connect: it reaches `mcp-proton serve`")
-    ] = Way.STDIO,
+        Way | None,
+        Parameter(
+            help="stdio: it starts a service of its own; http or connect: it reaches `mcp-proton serve`. Left out: that "
+            "service where the client has a token for it"
+        ),
+    ] = None,
+    token_file: client_tokens.TokenFile = None,
     json: AsJson = False,
 ) -> Exit:
-    """Print what to put into a program's configuration for a client."""
+    """Print what to put into a program's configuration for a client, where it goes, and how to try it."""
     settings = _known(bootstrap.settings(os.environ), name)
+    if way is None:
+        way = Way.HTTP if name in await client_tokens.kept(settings) else Way.STDIO
     reach: Process | Remote = started(name)
     if way is not Way.STDIO:
-        reach = client_tokens.way(settings.config.service, through=way is Way.CONNECT)
+        reach = client_tokens.way(settings, name, token_file, through=way is Way.CONNECT)
     return _print(Printer(as_json=json), name, program, {}, reach)
 
 
@@ -193,30 +209,40 @@ app.command(review)
 
 
 async def _new_token(
-    printer: Printer, settings: bootstrap.Settings, label: str, program: Program | None, days: int | None
+    printer: Printer, label: str, program: Program | None, days: int | None, file: Path | None, more: dict[str, object]
 ) -> Exit:
+    settings = bootstrap.settings(os.environ)
     made = await client_tokens.issued(settings, label, days)
-    chosen = program or guess(label) or Program.OTHER
-    client_tokens.show(printer, label, chosen, made, client_tokens.way(settings.config.service, made))
-    return Exit.DONE
+    reach = client_tokens.way(settings, label, file)
+    if file is not None:
+        client_tokens.put_down(made, file)
+        return _print(printer, label, program, {**more, "token_file": str(file)}, reach)
+    if not printer.as_json:
+        printer.remark("the client's token, shown only now; an earlier one is over:")
+        printer.line(made)
+    return _print(printer, label, program, {**more, "token": made}, reach)
 
 
 def _print(
-    printer: Printer,
-    label: str,
-    program: Program | None,
-    more: dict[str, object],
-    reach: Process | Remote | None = None,
+    printer: Printer, label: str, program: Program | None, more: dict[str, object], reach: Process | Remote
 ) -> Exit:
+    """Print the configuration on standard output, and what to do with it beside."""
     chosen = program or guess(label) or Program.OTHER
-    text = snippet(chosen, reach or started(label))
+    text, advice = snippet(chosen, reach), guide(chosen, reach)
+    trials = [advice.trial]
     if printer.as_json:
         told = {name: value for name, value in more.items() if value}
-        printer.json({"status": "ok", "client": label, **told, "program": chosen.value, "configuration": text})
+        told |= {"program": chosen.value, "place": advice.place, "configuration": text}
+        told |= {"token_goes": advice.token} if advice.token else {}
+        printer.json({"status": "ok", "client": label, **told, "try": trials})
         return Exit.DONE
-    printer.remark(f"for {chosen.value}, {chosen.place}:")
+    printer.remark(f"for {chosen.value}, {advice.place}:")
     for line in text.splitlines():
         printer.line(line)
+    if advice.token:
+        printer.remark(f"its token goes: {advice.token}")
+    for trial in trials:
+        printer.remark(f"to try it: {trial}")
     return Exit.DONE
 
 

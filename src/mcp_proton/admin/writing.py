@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from mcp_proton import bootstrap
 from mcp_proton.config import editing
-from mcp_proton.config.tables import SENDING_KEYS, Account, Kind
+from mcp_proton.config.tables import BY_HAND, Account, Kind
 from mcp_proton.storage.vault import Vault
 
 from . import access
 from .asking import confirm, say
 from .exits import Exit
-from .programs import snippet, started
+from .programs import guide, snippet, started
 
 if TYPE_CHECKING:
     from .access import Admitted, Choice
@@ -53,6 +53,9 @@ def _values(account: Account) -> dict[str, editing.Value]:
     """Return the account as config.toml shall say it: what is as usual is left out, what set-up does not ask stays."""
     plain = Account(
         kind=account.kind,
+        provider=account.provider,
+        auth=account.auth,
+        oauth=account.oauth,
         username=account.username,
         secret=account.secret,
         certificate=account.certificate,
@@ -66,7 +69,7 @@ def _values(account: Account) -> dict[str, editing.Value]:
         "guarded_trash": plain.guarded_trash,
     }
     told: dict[str, editing.Value] = {"kind": account.kind.value}
-    for key, value in account.model_dump(mode="json", exclude={"kind", *SENDING_KEYS}).items():
+    for key, value in account.model_dump(mode="json", exclude={"kind", *BY_HAND}).items():
         told[key] = None if key in usual and value == usual[key] else value
     return told
 
@@ -137,7 +140,7 @@ def tell(prepared: Prepared, printer: Printer) -> Exit:
     if trial.sending_trouble is not None:
         printer.line(f"sending does not work yet: {trial.sending_trouble.message}; `mcp-proton doctor` says more")
     if client is not None:
-        printer.line(f"for {client.program.value}, {client.program.place}:")
+        printer.line(f"for {client.program.value}, {guide(client.program, started(client.label)).place}:")
         printer.line("")
         printer.line(told["configuration"])
         printer.line("")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from mcp_proton.bootstrap import logins
 from mcp_proton.bootstrap.accounts import served, tried
 from mcp_proton.bootstrap.clock import SystemClock
 from mcp_proton.bootstrap.owner import Rules, Settings, findings, settings, switches_file
@@ -48,7 +49,7 @@ async def real(environ: Mapping[str, str]) -> AsyncIterator[Running]:
     from mcp_proton.storage.vault import Vault
 
     found = settings(environ)
-    vault = Vault({name: one.secret for name, one in found.config.accounts.items()}, environ)
+    vault = Vault(logins.places(found.config.accounts), environ)
     async with opened(found, vault, environ) as running:
         yield running
 
@@ -57,6 +58,7 @@ async def real(environ: Mapping[str, str]) -> AsyncIterator[Running]:
 async def opened(found: Settings, vault: SecretProvider, environ: Mapping[str, str]) -> AsyncIterator[Running]:
     """Open the world that `found` describes, with the passwords of `vault`."""
     from mcp_proton.bridge.trials import Trials
+    from mcp_proton.documents.reading import ChildDocuments
     from mcp_proton.domain.effects import Effect
     from mcp_proton.services import registry
     from mcp_proton.services.service import MailService
@@ -110,6 +112,7 @@ async def opened(found: Settings, vault: SecretProvider, environ: Mapping[str, s
         sendings=SqlSendings(database),
         draft_notes=SqlDraftNotes(database, clock),
         channels=SqlChannels(database, clock),
+        documents=ChildDocuments(),
         files=FileMailFiles(exports=lambda: rules.folders(Effect.EXPORT), imports=lambda: rules.folders(Effect.IMPORT)),
         alarm=SqlSwitches(database, switches_file(found), clock).freeze,
         clear=lambda: trials.clear(accounts.names),

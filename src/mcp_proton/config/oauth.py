@@ -3,7 +3,7 @@
 from typing import Annotated, Literal, Self, get_args
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field, StrictBool, model_validator
 
 from .secrets import secret_place
 from .table import Table
@@ -28,7 +28,9 @@ class OAuth(Table):
     """Whose tokens, and what they must say. `audience` left out: the service's own address.
 
     JWTs are checked against `jwks_url`; opaque tokens by asking `introspection_url`, as `client_id` with `secret`.
-    A token's subject is a client of yours by `subjects` in `[clients.NAME]`; it must have all of `scopes`.
+    A token's subject is a client of yours by `subjects` in `[clients.NAME]`; it must have all of `scopes`. What it may do at
+    most is said by mail.read, mail.write and mail.send in it; with `mail_scopes` off, for servers that cannot say so, your
+    rules alone decide.
     """
 
     issuer: Url
@@ -38,6 +40,7 @@ class OAuth(Table):
         default_factory=lambda: list(get_args(Algorithm))
     )
     scopes: Words = Field(default_factory=list)
+    mail_scopes: StrictBool = True
     introspection_url: Url | None = None
     client_id: Annotated[str, Field(min_length=1)] | None = None
     secret: Annotated[str, AfterValidator(secret_place)] | None = None

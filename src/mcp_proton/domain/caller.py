@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from .effects import Effect
+
 
 class Audience(StrEnum):
     """Whom an operation is for."""
@@ -27,13 +29,15 @@ class Surface(StrEnum):
 class Caller:
     """An authenticated caller: the owner, or a client by the label the owner gave it.
 
-    `accounts` are the accounts this client was given; None means all of them.
+    `accounts` are the accounts this client was given; None means all of them. `effects` are all that the scopes of its token
+    leave open, whatever the rules say; None means that what it showed has no scopes.
     """
 
     name: str
     audience: Audience
     surface: Surface
     accounts: frozenset[str] | None = None
+    effects: frozenset[Effect] | None = None
 
     @property
     def is_owner(self) -> bool:

@@ -4,7 +4,7 @@
     ├─ NotFound          the thing named does not exist, or is not yours to see
     ├─ Stale             it existed; this handle or cursor no longer points at it
     ├─ Invalid           the request makes no sense (names the field, never its value)
-    ├─ Refused           policy or boundary: NotOnboarded · Paused · OverLimit · OutOfBounds
+    ├─ Refused           policy or boundary: NotOnboarded · Paused · OverLimit · OutOfBounds · OutOfScopes
     ├─ Unsupported       this backend cannot, or the effect table has no row
     ├─ Conflict          the world changed since it was planned or approved
     ├─ Unavailable       the mail server cannot be reached: AuthFailed · Untrusted · NotSynced
@@ -95,6 +95,13 @@ class OutOfBounds(Refused):
     """A boundary that no rule can widen."""
 
     code = "out_of_bounds"
+
+
+class OutOfScopes(Refused):
+    """The scopes of the client's token do not reach so far."""
+
+    code = "insufficient_scope"
+    advice = "sign in again with that scope, if the owner agrees; the owner's rules still hold then"
 
 
 class Unsupported(MailError):

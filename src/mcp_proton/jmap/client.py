@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from mcp_proton.domain.errors import Defect, MailError
 from mcp_proton.jmap import values
 from mcp_proton.jmap.errors import MethodFailed, ProtocolViolation, unsure
-from mcp_proton.jmap.session import CORE, MAIL, SUBMISSION, Session
+from mcp_proton.jmap.session import CORE, MAIL, USED_BY, Session
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 MIB = 1 << 20
 LARGEST_SESSION = 1 * MIB
 LARGEST_ANSWER = 32 * MIB
-_OF_SUBMISSION = frozenset({"EmailSubmission", "Identity"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,9 +143,8 @@ class Client:
 def _written(session: Session, calls: Sequence[Call]) -> bytes:
     if len(calls) > session.limits.calls:
         raise Defect(f"{len(calls)} calls in one request, where the server takes {session.limits.calls}")
-    using = [CORE, MAIL]
-    if any(call.method.partition("/")[0] in _OF_SUBMISSION for call in calls):
-        using.append(SUBMISSION)
+    more = {USED_BY.get(call.method.partition("/")[0], MAIL) for call in calls}
+    using = [CORE, MAIL, *sorted(more - {MAIL})]
     written = [[call.method, {"accountId": session.account, **call.arguments}, f"c{n}"] for n, call in enumerate(calls)]
     body = json.dumps({"using": using, "methodCalls": written}, separators=(",", ":")).encode()
     if len(body) > session.limits.request_size:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mcp_proton.domain.caller import Caller, Surface
+    from mcp_proton.domain.effects import Effect
     from mcp_proton.domain.operation import Request, Result
     from mcp_proton.domain.outcome import Outcome
     from mcp_proton.services.registry import Definition
@@ -29,11 +30,23 @@ async def wide_open(caller: Caller, definition: Definition, request: Request, su
     return await submit()
 
 
+Limited = Callable[[], "frozenset[Effect] | None"]
+"""Says what the credential of the request that is being served leaves open; None: everything."""
+
+
+def without_limit() -> frozenset[Effect] | None:
+    """Leave everything open: the owner's rules alone decide."""
+    return None
+
+
 class Doorway:
     """One client's way to the door. Answers to the handshake do not wait for the service to be built."""
 
-    def __init__(self, opening: Opening, caller: Caller, gate: Gate = wide_open) -> None:
+    def __init__(
+        self, opening: Opening, caller: Caller, gate: Gate = wide_open, limited: Limited = without_limit
+    ) -> None:
         self.gate = gate
+        self._limited = limited
         self._opening = opening
         self._caller = caller
         self._opened: asyncio.Task[MailService] | None = None
@@ -51,8 +64,8 @@ class Doorway:
         return await asyncio.shield(self._opened)  # one caller who gives up does not stop it for the others
 
     def caller(self, surface: Surface) -> Caller:
-        """Return who asks, through this surface."""
-        return replace(self._caller, surface=surface)
+        """Return who asks, through this surface, and what the token of the present request leaves open."""
+        return replace(self._caller, surface=surface, effects=self._limited())
 
     async def aclose(self) -> None:
         """Stop an opening that is still under way. An open service belongs to whoever gave us the opening."""

@@ -10,7 +10,7 @@ from fastmcp.server.server import FastMCP
 from mcp_proton import __version__
 from mcp_proton.config.tables import Profile
 
-from .doorway import Doorway, Gate, Opening, wide_open
+from .doorway import Doorway, Gate, Limited, Opening, wide_open, without_limit
 from .prompts import written
 from .shelf import Shelf
 
@@ -36,13 +36,14 @@ def build(
     *,
     output_schemas: bool = False,
     gate: Gate = wide_open,
+    limited: Limited = without_limit,
 ) -> FastMCP[None]:
     """Return a server for one client.
 
     `service` may be what opens it: then `initialize` is answered first, and the service is built in the background.
     Closing an opened service is left to whoever gave the opening, once the server has run.
     """
-    doorway = Doorway(service if callable(service) else _there(service), caller, gate)
+    doorway = Doorway(service if callable(service) else _there(service), caller, gate, limited)
 
     @asynccontextmanager
     async def lifespan(_: FastMCP[Any]) -> AsyncIterator[None]:

@@ -23,6 +23,7 @@ from .reasons import (
     ClientRevoked,
     Frozen,
     NotChosen,
+    OutOfScope,
     OwnerConfirms,
     OwnerMay,
     OwnersAlone,
@@ -89,6 +90,8 @@ def judge(policy: Policy, caller: Caller, impact: Impact, now: datetime) -> Reas
         return OwnerMay(effect) if caller.is_owner else OwnersAlone(effect)
     if effect not in TABLE:
         return Unclassified(effect)
+    if caller.effects is not None and effect not in caller.effects:
+        return OutOfScope(effect)
     if caller.is_owner:
         return OwnerConfirms(effect) if effect in DESTRUCTIVE else OwnerMay(effect)
     if impact.scope.account in policy.paused_accounts:

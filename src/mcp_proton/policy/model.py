@@ -7,11 +7,11 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from mcp_proton.domain.effects import Effect
-from mcp_proton.domain.errors import NotOnboarded, OutOfBounds, OverLimit, Paused, Refused
+from mcp_proton.domain.errors import NotOnboarded, OutOfBounds, OutOfScopes, OverLimit, Paused, Refused
 
 from .breaches import Breach, UsedUp
 from .index import RuleIndex
-from .reasons import AccountPaused, ClientPaused, NotChosen, Reason
+from .reasons import AccountPaused, ClientPaused, NotChosen, OutOfScope, Reason
 from .rules import Place, Rule, Verdict
 
 if TYPE_CHECKING:
@@ -121,4 +121,6 @@ class Decision:
             return NotOnboarded(self.why)
         if all(isinstance(reason, ClientPaused | AccountPaused) for reason in self._decisive):
             return Paused(self.why)
+        if any(isinstance(reason, OutOfScope) for reason in self._decisive):
+            return OutOfScopes(self.why)
         return Refused(self.why)

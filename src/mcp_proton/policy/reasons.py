@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from mcp_proton.domain.plan import Contact
+from mcp_proton.domain.scopes import scopes_for
 
 from .rules import Rule, Verdict
 from .wording import doing
@@ -49,6 +50,19 @@ class Unclassified:
 
     def __str__(self) -> str:
         return f"{doing(self.effect)} is denied until the owner's rules speak of it"
+
+
+@dataclass(frozen=True, slots=True)
+class OutOfScope:
+    """The client's token was not given for this: no rule, preset or grant makes up for that."""
+
+    effect: Effect
+    verdict: ClassVar[Verdict] = Verdict.DENY
+    source: ClassVar[str] = "scopes"
+
+    def __str__(self) -> str:
+        needed = " or ".join(f"`{scope}`" for scope in scopes_for(self.effect))
+        return f"{doing(self.effect)} is outside what the client's token was given for; it needs the scope {needed}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +213,7 @@ class Unproved:
 Reason = (
     RuleSays
     | Unclassified
+    | OutOfScope
     | OwnersAlone
     | OwnerMay
     | OwnerConfirms

@@ -157,7 +157,8 @@ MailboxFields = Annotated[
     Mark.MAILBOX,
 ]
 LocalPath = Annotated[Path, Mark.PATH]
-Text = Annotated[str, Field(max_length=4096), Mark.TEXT]
+MOST_TEXT = 4_096
+Text = Annotated[str, Field(max_length=MOST_TEXT), Mark.TEXT]
 Texts = Annotated[tuple[Text, ...], BeforeValidator(listed), Field(max_length=50), Mark.TEXT]
 Cursor = Annotated[
     Annotated[str, Field(max_length=2048)] | None,

@@ -6,16 +6,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from tests.servers.jmap.around import Around, Refusal
 from tests.servers.jmap.store import properties
 
 if TYPE_CHECKING:
     from tests.servers.jmap.store import Folder, Store, Stored
 
 Answer = dict[str, Any]
-
-
-class Refusal(Exception):
-    """A method-level error."""
+__all__ = ["Limits", "Methods", "Refusal"]
 
 
 @dataclass(frozen=True)
@@ -37,6 +35,9 @@ class Methods:
 
     def __init__(self, store: Store, limits: Limits) -> None:
         self.store, self.limits = store, limits
+        self.around = Around(store)
+        self.without: set[str] = set()
+        """methods this server has not"""
         self._created: dict[str, str] = {}
         self.refuse_sending: str | None = None
         """the type of the error a submission ends with"""
@@ -49,12 +50,12 @@ class Methods:
             "Email/query": self.email_query,
             "Email/set": self.email_set,
             "Email/import": self.email_import,
-            "Identity/get": lambda _: {"state": "1", "list": self.store.identities, "notFound": []},
+            **self.around.methods,
             "EmailSubmission/set": self.submission_set,
             "Mailbox/get": self.mailbox_get,
             "Mailbox/set": self.mailbox_set,
         }
-        if name not in known:
+        if name not in known.keys() - self.without:
             raise Refusal("unknownMethod")
         return {"accountId": "acc", **known[name](arguments)}
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 CORE, MAIL = "urn:ietf:params:jmap:core", "urn:ietf:params:jmap:mail"
 SUBMISSION = "urn:ietf:params:jmap:submission"
+VACATION, QUOTA = "urn:ietf:params:jmap:vacationresponse", "urn:ietf:params:jmap:quota"
 USER, PASSWORD = "alice@example.org", "open-sesame-7k"
 Lie = Callable[[str, dict[str, Any]], dict[str, Any]]
 
@@ -38,6 +39,7 @@ class JmapServer:
         self.meanwhile: Callable[[str], None] = lambda _: None
         self.cut: Literal["before", "after"] | None = None
         self.answers: list[tuple[int, dict[str, str], bytes]] = []
+        self.capabilities = [MAIL, SUBMISSION, VACATION, QUOTA]
         self.session_changes: dict[str, Any] = {}
         self.asked: list[tuple[str, str, dict[str, str]]] = []
         """what was asked: verb, path, headers"""
@@ -126,8 +128,8 @@ class JmapServer:
             "maxSizeUpload": self.limits.upload,
         }
         return {
-            "capabilities": {CORE: core, MAIL: {}, SUBMISSION: {}},
-            "accounts": {"acc": {"isReadOnly": False, "accountCapabilities": {MAIL: {}, SUBMISSION: {}}}},
+            "capabilities": {CORE: core, **{one: {} for one in self.capabilities}},
+            "accounts": {"acc": {"isReadOnly": False, "accountCapabilities": {one: {} for one in self.capabilities}}},
             "primaryAccounts": {MAIL: "acc"},
             "username": USER,
             "apiUrl": "api",
@@ -153,6 +155,9 @@ class JmapServer:
     def _api(self, body: bytes) -> tuple[int, dict[str, str], bytes] | None:
         asked = json.loads(body)
         calls = asked["methodCalls"]
+        if not {CORE, MAIL} <= set(asked["using"]) <= {CORE, *self.capabilities}:
+            problem = b'{"type":"urn:ietf:params:jmap:error:unknownCapability"}'
+            return 400, {"Content-Type": "application/problem+json"}, problem
         self.called.append([call[0] for call in calls])
         if len(calls) > self.limits.calls or len(body) > self.limits.size:
             return 400, {"Content-Type": "application/problem+json"}, b'{"type":"urn:ietf:params:jmap:error:limit"}'

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
+import stat
 import tomllib
 from typing import TYPE_CHECKING
 
 import pytest
-
-from mcp_proton.admin.programs import Process, Program, Remote, snippet, started
+import yaml
 
 if TYPE_CHECKING:
     from tests.surfaces.cli.lab import Bridge, Owner
@@ -75,37 +74,10 @@ def test_what_the_server_can_do_is_asked_before_it_is_told(owner: Owner) -> None
     assert owner.json("accounts", "capabilities")["features"]["search"] == "available"
 
 
-@pytest.mark.parametrize("program", Program)
-def test_each_program_gets_its_own_form_and_what_it_filters_away(program: Program) -> None:
-    text = snippet(
-        program, started("hermes", {"MCP_PROTON_HOME": "/a b", "DBUS_SESSION_BUS_ADDRESS": "unix:path=/run/x"})
-    )
-    for word in ("mail", "mcp", "--client", "hermes", "MCP_PROTON_HOME", "/a b", "unix:path=/run/x"):
-        assert word in text
-    if program in (Program.CLAUDE_DESKTOP, Program.VSCODE, Program.OPENCODE, Program.OTHER):
-        json.loads(text)
-    if program is Program.CODEX:
-        tomllib.loads(text)
-
-
-@pytest.mark.parametrize("program", Program)
-def test_each_program_is_told_how_to_reach_the_service(program: Program) -> None:
-    token = "mcpp_abc_def"
-    remote = snippet(program, Remote("http://127.0.0.1:8420/mcp", token))
-    through = snippet(program, Process(("connect",), {"MCP_PROTON_URL": "unix:/run/a.sock", "MCP_PROTON_TOKEN": token}))
-    for text, words in ((remote, ("127.0.0.1:8420/mcp", token)), (through, ("connect", "unix:/run/a.sock", token))):
-        for word in words:
-            assert word in text
-        if program in (Program.CLAUDE_DESKTOP, Program.VSCODE, Program.OPENCODE, Program.OTHER):
-            json.loads(text)
-        if program is Program.CODEX:
-            tomllib.loads(text)
-
-
 def test_a_token_is_shown_once_with_what_to_do_with_it(owner: Owner) -> None:
     told = owner.json("clients", "add", "codex", "--token", "--days", "30")
     assert told["token"].startswith("mcpp_")
-    assert told["token"] in told["configuration"]
+    assert told["token"] not in told["configuration"] + told["token_goes"]
     assert told["token"] not in owner.run("clients", "list").all + owner.run("clients", "config", "codex").all
     rows = {one["client"]: one for one in owner.json("clients", "list")["clients"]}
     assert rows["codex"]["token"] == told["token"].rpartition("_")[0]
@@ -121,6 +93,37 @@ def test_no_token_is_made_for_a_client_that_is_not_let_in(owner: Owner) -> None:
     assert said.code == 4
     assert "did you mean `hermes`?" in said.err
     assert owner.run("clients", "rotate", "hermes", "--days", "0").code == 2
+
+
+def test_a_token_that_goes_into_a_file_is_shown_nowhere(owner: Owner) -> None:
+    file = owner.home.parent / "agent" / "codex.token"
+    said = owner.run("clients", "add", "codex", "--token-file", file)
+    token = file.read_text().strip()
+    assert token.startswith("mcpp_")
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert token not in said.all
+    assert token not in owner.run("clients", "rotate", "codex", "--token-file", file).all
+    assert token != file.read_text().strip()
+
+
+def test_a_client_with_a_token_is_told_the_way_to_the_service(owner: Owner) -> None:
+    """The other way is a word away."""
+    assert "--client" in owner.run("clients", "config", "hermes").out
+    owner.json("clients", "rotate", "hermes")
+    assert "http://127.0.0.1:8420/mcp" in owner.run("clients", "config", "hermes").out
+    assert "--client" in owner.run("clients", "config", "hermes", "--way", "stdio").out
+
+
+def test_what_to_do_with_a_configuration_is_said_beside_it(owner: Owner) -> None:
+    """N-15: where it goes and how it is tried; standard output holds nothing but the configuration."""
+    said = owner.run("clients", "config", "hermes", "--way", "http")
+    assert yaml.safe_load(said.out)["mcp_servers"]["mail"]["headers"] == {"Authorization": "Bearer ${MCP_PROTON_TOKEN}"}
+    for words in (
+        "~/.hermes/config.yaml",
+        "~/.hermes/.env",
+        "hermes mcp test mail",
+    ):
+        assert words in said.err
 
 
 def test_the_service_is_reached_where_it_listens(owner: Owner) -> None:

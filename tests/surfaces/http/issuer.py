@@ -15,6 +15,7 @@ from joserfc import jwt
 from joserfc.jwk import ECKey, KeySet, OKPKey, RSAKey
 
 CLIENT, SECRET = "mcp-proton", "introspection-secret"
+SCOPES = "mail mail.read mail.write mail.send other"
 
 
 class Issuer:
@@ -68,7 +69,8 @@ class Issuer:
         self._thread.join()
 
     def claims(self, audience: str, **changed: Any) -> dict[str, Any]:
-        told = {"iss": self.url, "aud": audience, "sub": "alice", "exp": int(time.time()) + 600, "scope": "mail other"}
+        until = int(time.time()) + 600
+        told = {"iss": self.url, "aud": audience, "sub": "alice", "exp": until, "scope": SCOPES}
         return {name: value for name, value in {**told, **changed}.items() if value is not None}
 
     def token(

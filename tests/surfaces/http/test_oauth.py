@@ -109,15 +109,59 @@ def test_a_stranger_learns_where_to_get_a_token(service: Service, issuer: Issuer
                 "resource": AUDIENCE,
                 "authorization_servers": [issuer.url],
                 "bearer_methods_supported": ["header"],
-                "scopes_supported": ["mail"],
+                "scopes_supported": ["mail", "mail.read", "mail.write", "mail.send"],
             }
 
 
-def test_a_token_without_the_scope_is_good_and_not_enough(issuer: Issuer, service: Service) -> None:
-    answered = outcome(service.url, issuer.token(AUDIENCE, scope="other"))
+@pytest.mark.parametrize(
+    ("scope", "lacking"),
+    [
+        ("mail.read", "mail"),
+        ("mail", "mail.read"),
+        ("other", "mail mail.read"),
+        (None, "mail mail.read"),
+        (7, "mail mail.read"),
+    ],
+)
+def test_a_token_without_the_scope_is_good_and_not_enough(
+    issuer: Issuer, service: Service, scope: object, lacking: str
+) -> None:
+    """A-30: it says which to ask for, and where."""
+    answered = outcome(service.url, issuer.token(AUDIENCE, scope=scope))
     assert answered.status_code == 403
-    assert 'error="insufficient_scope"' in answered.headers["www-authenticate"]
-    assert 'scope="mail"' in answered.headers["www-authenticate"]
+    challenge = answered.headers["www-authenticate"]
+    assert 'error="insufficient_scope"' in challenge
+    assert f'scope="{lacking}"' in challenge
+    assert "resource_metadata=" in challenge
+
+
+def test_a_token_for_reading_never_sends_whatever_the_rules_allow(
+    owner: Owner, issuer: Issuer, service: Service
+) -> None:
+    """A-30: an ordinary answer that names the scope; what is out of scope is not listed; another token of the same client
+    in the same session may."""
+    owner.write_policy('preset = "autonomous"\n')
+    reading, sending = (issuer.token(AUDIENCE, scope=f"mail mail.{one}") for one in ("read", "read mail.send"))
+    mail = {"to": ["nobody@example.org"], "subject": "x", "text": "x"}
+    with Raw(service.url, reading) as raw:
+        refused = raw.call("mail_send", **mail)
+        assert refused.status_code == 200
+        assert '"code":"insufficient_scope"' in refused.text
+        assert "`mail.send`" in refused.text
+        assert "mail_send" not in raw.modern("tools/list").text
+        raw.shake()
+        for token, code in ((reading, "insufficient_scope"), (sending, "unfamiliar"), (reading, "insufficient_scope")):
+            raw.http.headers["Authorization"] = f"Bearer {token}"
+            told = raw.post("tools/call", name="mail_send", arguments=mail).text
+            assert ("insufficient_scope" in told) is (code == "insufficient_scope"), told
+            assert ('"name":"mail_send"' in raw.post("tools/list").text) is (code != "insufficient_scope")
+
+
+def test_a_server_that_knows_no_scopes_of_ours_can_be_trusted_too(owner: Owner, issuer: Issuer) -> None:
+    """Then the owner's rules alone decide, as for the owner's own tokens."""
+    trusting(owner, issuer, f'jwks_url = "{issuer.url}/jwks"', "mail_scopes = false")
+    with Service("--listen", "127.0.0.1:0", home=owner.home) as running:
+        assert '"status":"ok"' in outcome(running.url, issuer.token(AUDIENCE, scope=None)).text
 
 
 def test_the_owners_own_tokens_and_rules_go_on_beside_it(owner: Owner, issuer: Issuer, service: Service) -> None:

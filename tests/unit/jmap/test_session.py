@@ -35,7 +35,7 @@ async def test_the_session_can_be_named_by_its_own_url() -> None:
     async with JmapServer() as server:
         backend = connected(f"{server.url}/jmap/session")
         assert (await backend.health()).connected
-        assert [path for _, path, _ in server.asked] == ["/jmap/session"]
+        assert [path for _, path, _ in server.asked] == ["/jmap/session", "/jmap/api"]
         await backend.aclose()
 
 

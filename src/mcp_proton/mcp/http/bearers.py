@@ -7,24 +7,28 @@ from typing import TYPE_CHECKING
 
 from fastmcp.server.dependencies import get_http_request
 
+from mcp_proton.domain.scopes import READ, effects_of
 from mcp_proton.domain.tokens import PREFIX, digest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from mcp_proton.bootstrap import Running
+    from mcp_proton.config.oauth import OAuth
+    from mcp_proton.domain.effects import Effect
     from mcp_proton.mcp.oauth.verifying import Verifier
 
 
 @dataclass(frozen=True, slots=True)
 class Bearer:
     """An authenticated client: the owner's label for it, what vouches for it (the public half of its token), and the first
-    16 digits of that token's hash.
+    16 digits of that token's hash. `effects` are all that its scopes leave open; None: it has none, the rules alone decide.
     """
 
     client: str
     subject: str
     hash: str
+    effects: frozenset[Effect] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +80,12 @@ def present() -> Bearer | None:
     return found if isinstance(found, Bearer) else None
 
 
+def left_open() -> frozenset[Effect] | None:
+    """Return what the request that is being served may do at most, by its own token. Outside of one: nothing."""
+    bearer = present()
+    return frozenset() if bearer is None else bearer.effects
+
+
 class Bearers:
     """Recognises clients. What the owner revokes, removes or replaces is a stranger from the next look on (P-97)."""
 
@@ -112,12 +122,13 @@ class Bearers:
         """The subject of a good token is whom the owner's configuration says it is, and nobody else."""
         config, said = self._running.config.current(), await verifier.check(token)
         client = config.client_of(said.subject) if said is not None else None
-        if said is None or client is None:
+        if said is None or client is None or config.oauth is None:
             return self._stranger(presented=True)
-        lacking = tuple(scope for scope in (config.oauth.scopes if config.oauth else ()) if scope not in said.scopes)
+        lacking = _lacking(config.oauth, said.scopes)
         if lacking:
             return Stranger(presented=True, lacking=lacking, metadata=self._metadata)
-        return Bearer(client, f"subject {said.subject}", digest(token).hex()[:16])
+        effects = effects_of(said.scopes) if config.oauth.mail_scopes else None
+        return Bearer(client, f"subject {said.subject}", digest(token).hex()[:16], effects)
 
     def _stranger(self, *, presented: bool) -> Stranger:
         return Stranger(presented=presented, metadata=self._metadata)
@@ -125,3 +136,9 @@ class Bearers:
     async def _is_let_in(self, client: str) -> bool:
         listed = client in self._running.config.current().clients
         return listed and client not in (await self._running.switches.current()).revoked_clients
+
+
+def _lacking(rules: OAuth, scopes: frozenset[str]) -> tuple[str, ...]:
+    """Return what a token must say, and does not. One that may do nothing with mail at all is told to ask for reading."""
+    idle = rules.mail_scopes and not effects_of(scopes)
+    return tuple(scope for scope in [*rules.scopes, *([READ] if idle else [])] if scope not in scopes)

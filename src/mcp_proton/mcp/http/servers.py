@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from mcp_proton.mcp.identity import agent
 from mcp_proton.mcp.server import build
 
+from .bearers import left_open
 from .streams import Streams
 
 if TYPE_CHECKING:
@@ -43,7 +44,8 @@ class ClientServer:
     def __init__(self, name: str, terms: Terms, running: Running, gate: Gate) -> None:
         self.terms = terms
         who = agent(name, terms.accounts)
-        server = build(running.service, who, terms.profile, output_schemas=terms.output_schemas, gate=gate)
+        schemas = terms.output_schemas
+        server = build(running.service, who, terms.profile, output_schemas=schemas, gate=gate, limited=left_open)
         self._app = server.http_app(
             PATH,
             event_store=Streams(),

@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from mcp_proton.domain.scopes import MAIL
 from mcp_proton.storage.vault import Vault
 
 from .servers import PATH
@@ -34,10 +35,11 @@ class Trusted:
 
         audience = rules.audience or f"{origin}{PATH}"
         vault = Vault({_SECRET: rules.secret} if rules.secret else {}, os.environ)
+        scopes = list(dict.fromkeys([*rules.scopes, *(MAIL if rules.mail_scopes else ())]))
         metadata: dict[str, Any] = {
             "resource": audience,
             "authorization_servers": [rules.issuer],
             "bearer_methods_supported": ["header"],
-            **({"scopes_supported": list(rules.scopes)} if rules.scopes else {}),
+            **({"scopes_supported": scopes} if scopes else {}),
         }
         return cls(Verifier(rules, audience, lambda: vault.secret(_SECRET)), f"{origin}{WELL_KNOWN[1]}", metadata)

@@ -1,0 +1,32 @@
+"""What a JMAP server does beyond keeping mail, as far as its session says that it does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcp_proton.jmap.vacations import Vacations
+
+if TYPE_CHECKING:
+    from mcp_proton.domain.mail import Identity
+    from mcp_proton.domain.powers import Vacation
+    from mcp_proton.jmap.client import Client
+    from mcp_proton.jmap.identities import Identities
+
+
+class JmapPowers:
+    """See `ServerPowers`."""
+
+    def __init__(self, client: Client, identities: Identities) -> None:
+        self._vacations, self._identities = Vacations(client), identities
+
+    async def vacation(self) -> Vacation:
+        """VacationResponse/get."""
+        return await self._vacations.get()
+
+    async def set_vacation(self, vacation: Vacation) -> Vacation:
+        """VacationResponse/set."""
+        return await self._vacations.set(vacation)
+
+    async def create_identity(self, identity: Identity) -> Identity:
+        """Identity/set."""
+        return await self._identities.create(identity)
