@@ -14,9 +14,9 @@ from mcp_proton.domain.errors import Unsupported
 from mcp_proton.domain.mail import Role
 from mcp_proton.domain.outcome import Fate
 from mcp_proton.imap import commands
+from mcp_proton.imap.errors import gone
 from mcp_proton.imap.fates import already_there, by_group, by_page, failed, refused, without_fate
 from mcp_proton.imap.mailboxes import wire_name
-from mcp_proton.imap.messages import gone
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence

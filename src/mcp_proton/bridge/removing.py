@@ -14,11 +14,10 @@ from mcp_proton.bridge.looking import Seen, look
 from mcp_proton.domain.errors import Ambiguous, Conflict, MailError
 from mcp_proton.domain.outcome import Fate, Proof
 from mcp_proton.imap import placing
-from mcp_proton.imap.errors import Rejected
+from mcp_proton.imap.errors import Rejected, gone
 from mcp_proton.imap.fates import by_page, failed, without_fate
 from mcp_proton.imap.filing import removed
 from mcp_proton.imap.flagging import existing
-from mcp_proton.imap.messages import gone
 from mcp_proton.imap.uids import UidSet
 
 if TYPE_CHECKING:

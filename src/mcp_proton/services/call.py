@@ -22,6 +22,7 @@ from mcp_proton.domain.operation import Result
 from mcp_proton.domain.outcome import Fate, Outcome, Record, Tally
 from mcp_proton.domain.plan import Doubt, Impact, Plan, Scope
 from mcp_proton.domain.ports import Artifacts, Clock, Journal, MailBackend
+from mcp_proton.domain.remote import Remote
 from mcp_proton.domain.sendings import Sending, Sendings
 from mcp_proton.domain.transfer import MailFiles
 from mcp_proton.policy.decide import decide, judge, standing
@@ -73,6 +74,13 @@ class Call:
         if self.world.files is None:
             raise OutOfBounds("no folder is open for mail in files")
         return self.world.files
+
+    @property
+    def remote(self) -> Remote:
+        """Files on the internet."""
+        if self.world.remote is None:
+            raise Unsupported("files are not fetched from the internet here", code="no_fetching")
+        return self.world.remote
 
     @property
     def journal(self) -> Journal:
