@@ -16,7 +16,7 @@ _STATIC = Path(__file__).parent / "static"
 MEANINGS: Mapping[str, str] = {
     "mail.read": "see, read and export mail",
     "mail.write": "file, draft, import and delete",
-    "mail.send": "send mail",
+    "mail.send": "send mail, and fetch from the internet what is attached",
 }
 """What a scope means, for a person."""
 GUARDS = {
