@@ -58,6 +58,7 @@ async def real(environ: Mapping[str, str]) -> AsyncIterator[Running]:
 async def opened(found: Settings, vault: SecretProvider, environ: Mapping[str, str]) -> AsyncIterator[Running]:
     """Open the world that `found` describes, with the passwords of `vault`."""
     from mcp_proton.bridge.trials import Trials
+    from mcp_proton.documents.reading import ChildDocuments
     from mcp_proton.domain.effects import Effect
     from mcp_proton.services import registry
     from mcp_proton.services.service import MailService
@@ -111,6 +112,7 @@ async def opened(found: Settings, vault: SecretProvider, environ: Mapping[str, s
         sendings=SqlSendings(database),
         draft_notes=SqlDraftNotes(database, clock),
         channels=SqlChannels(database, clock),
+        documents=ChildDocuments(),
         files=FileMailFiles(exports=lambda: rules.folders(Effect.EXPORT), imports=lambda: rules.folders(Effect.IMPORT)),
         alarm=SqlSwitches(database, switches_file(found), clock).freeze,
         clear=lambda: trials.clear(accounts.names),

@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 
 from .caller import Caller
 from .consequences import Consequence
+from .documents import Documents
 from .draft_notes import DraftNotes
 from .effects import Effect
 from .handles import Handle
@@ -102,8 +103,13 @@ class Context(Protocol):
         ...
 
     @property
+    def documents(self) -> Documents | None:
+        """The readers of documents; None where there are none."""
+        ...
+
+    @property
     def spool(self) -> Path | None:
-        """Where mail is put together on its way out."""
+        """Where mail is held on its way."""
         ...
 
     @property

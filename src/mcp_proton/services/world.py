@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
+from mcp_proton.domain.documents import Documents
 from mcp_proton.domain.draft_notes import DraftNotes
 from mcp_proton.domain.effects import Effect
 from mcp_proton.domain.lease import Leases
@@ -39,7 +40,7 @@ class Settings:
     sent_after: float = 90.0
     """Seconds until a mail that was sent is in Sent, or was not sent (Bridge: its own tries take 45, then two polls)."""
     spool: Path | None = None
-    """Where mail is put together on its way out; None: the system's folder for temporary files."""
+    """Where mail is held on its way; None: the system's folder for temporary files."""
 
 
 Alarm = Callable[[str, frozenset[Effect]], Awaitable[None]]
@@ -61,6 +62,7 @@ class World:
     draft_notes: DraftNotes = field(default_factory=InMemoryNotes)
     channels: Channels | None = None
     files: MailFiles | None = None
+    documents: Documents | None = None
     alarm: Alarm | None = None
     """Called once when a message was lost: shuts what lost it, for every process."""
     clear: Callable[[], Awaitable[None]] | None = None
