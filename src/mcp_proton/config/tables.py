@@ -312,12 +312,17 @@ class Service(Serving):
 
 
 class Storage(Table):
-    """`[storage]`: how long what is kept. Zero days: not beyond the moment it is settled."""
+    """`[storage]`: how long what is kept. Zero days: not beyond the moment it is settled.
+
+    `fetch_megabytes` and `fetch_seconds` bound one file that is fetched from an https address.
+    """
 
     journal_days: Days = 90
     payload_days: Days = 0
     artifact_days: Days = 1
     artifact_megabytes: Annotated[StrictInt, Field(ge=1, le=1_000_000)] = 1_024
+    fetch_megabytes: Annotated[StrictInt, Field(ge=1, le=10_000)] = 25
+    fetch_seconds: Annotated[StrictInt, Field(ge=1, le=3_600)] = 30
     date_index: StrictBool = True
 
 
