@@ -117,12 +117,6 @@ async def test_the_addresses_to_send_as_are_listed(open_house: House) -> None:
     ]
 
 
-async def test_what_a_url_names_is_not_fetched(open_house: House) -> None:
-    """J-26, J-27: an attachment is an artifact, a message or a file; a URL is none of them."""
-    with pytest.raises(ValueError, match="url"):
-        CATALOG.by_name["mail_send"].request.model_validate({"to": [ANNA], "attach": [{"url": "https://x.example/a"}]})
-
-
 async def test_anothers_operation_looks_like_one_that_is_not_there(open_house: House) -> None:
     """A-42, A-46: an id opens nothing, and approving is the owner's alone."""
     told = await open_house.ask("mail_send", to=[ANNA], subject="x", text="y")

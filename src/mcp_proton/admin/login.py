@@ -80,6 +80,7 @@ def _account(
         )
     return Account(
         kind=server.kind,
+        provider=server.provider,
         host=server.host,
         imap_port=server.port,
         smtp_port=server.smtp_port or _smtp_port_before(before, server),

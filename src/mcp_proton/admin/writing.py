@@ -53,6 +53,9 @@ def _values(account: Account) -> dict[str, editing.Value]:
     """Return the account as config.toml shall say it: what is as usual is left out, what set-up does not ask stays."""
     plain = Account(
         kind=account.kind,
+        provider=account.provider,
+        auth=account.auth,
+        oauth=account.oauth,
         username=account.username,
         secret=account.secret,
         certificate=account.certificate,

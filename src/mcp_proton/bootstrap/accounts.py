@@ -97,6 +97,8 @@ def backend(
         "outlet": outlet(account, login),
         "configured": account.senders,
     }
+    if account.provider is not None:
+        more["provider"] = account.provider
     if account.kind is Kind.BRIDGE:
         return _bridge(name, account, login, known, guarded=account.guarded_trash, sightings=sightings, **more)
     return ImapBackend(name, endpoint(account), login, **more)

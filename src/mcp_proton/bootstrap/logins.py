@@ -44,17 +44,17 @@ def _tokens(name: str, account: Account, vault: SecretProvider) -> AccessTokens 
     async def given() -> Issued:
         return access_tokens.printed(await vault.secret(name), time.time())
 
-    return access_tokens.AccessTokens(given if account.oauth is None else _renewed(name, account.oauth, vault))
+    return access_tokens.AccessTokens(given if account.oauth is None else _renewed(name, account, account.oauth, vault))
 
 
-def _renewed(name: str, renewal: Renewal, vault: SecretProvider) -> Callable[[], Awaitable[Issued]]:
+def _renewed(name: str, account: Account, renewal: Renewal, vault: SecretProvider) -> Callable[[], Awaitable[Issued]]:
     from mcp_proton.imap.oauth import Client, Renewing
 
     client = Client(
-        renewal.token_url,
+        account.token_url or "",
         renewal.client_id,
         None if renewal.client_secret is None else lambda: vault.secret(client_of(name)),
-        renewal.scope,
+        renewal.scope or (account.known.scope if account.known else None),
         in_header=renewal.client_auth == "header",
     )
     return Renewing(client, lambda: vault.secret(name), lambda another: vault.keep(name, another))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from mcp_proton.bootstrap import logins
 from mcp_proton.bootstrap.accounts import served, tried
 from mcp_proton.bootstrap.clock import SystemClock
+from mcp_proton.bootstrap.internet import Internet
 from mcp_proton.bootstrap.owner import Rules, Settings, findings, settings, switches_file
 from mcp_proton.bootstrap.store import migrated, tokens_in
 from mcp_proton.config.inforce import ConfigFile
@@ -114,6 +115,7 @@ async def opened(found: Settings, vault: SecretProvider, environ: Mapping[str, s
         channels=SqlChannels(database, clock),
         documents=ChildDocuments(),
         files=FileMailFiles(exports=lambda: rules.folders(Effect.EXPORT), imports=lambda: rules.folders(Effect.IMPORT)),
+        remote=Internet(kept),
         alarm=SqlSwitches(database, switches_file(found), clock).freeze,
         clear=lambda: trials.clear(accounts.names),
     )

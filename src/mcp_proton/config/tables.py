@@ -20,6 +20,10 @@ from mcp_proton.domain.caller import owner
 from mcp_proton.domain.errors import MailError
 from mcp_proton.domain.handles import SLUG
 from mcp_proton.domain.mail import Identity
+from mcp_proton.imap.endpoint import TlsMode
+from mcp_proton.imap.providers import PROVIDERS
+from mcp_proton.imap.providers import Name as Provider
+from mcp_proton.imap.providers import Provider as KnownProvider
 from mcp_proton.jmap.endpoint import Auth, Endpoint
 
 from . import senders
@@ -123,8 +127,14 @@ _NOT_FOR_JMAP = (
 )  # fmt: skip
 
 
+_HERE = ("127.0.0.1", "::1")
+_SECURITY = {TlsMode.IMPLICIT: Security.TLS, TlsMode.STARTTLS: Security.STARTTLS, TlsMode.PLAIN: Security.PLAIN}
+
+
 class Account(Table):
     """`[accounts.NAME]`: one login.
+
+    `provider` says by a name what is well known of one: kind imap, and what is left out of host, ports and security.
 
     `sending` off: mail is read, filed and drafted only. What is left out of `smtp_…` is as for IMAP. `identities` are the
     addresses to send as, beside the login name; `signatures` are by address.
@@ -137,6 +147,7 @@ class Account(Table):
     """
 
     kind: Annotated[Kind, BeforeValidator(_kind)]
+    provider: Provider | None = None
     host: Host = "127.0.0.1"
     imap_port: Port | None = None
     smtp_port: Port | None = None
@@ -157,6 +168,14 @@ class Account(Table):
     identities: list[Sender] = Field(default_factory=list)
     signatures: dict[str, str] = Field(default_factory=dict)
 
+    @model_validator(mode="before")
+    @classmethod
+    def _as_the_provider_is(cls, given: object) -> object:
+        if not isinstance(given, dict) or given.get("provider") not in frozenset(Provider):
+            return given
+        known = PROVIDERS[Provider(given["provider"])]
+        return {"kind": Kind.IMAP, "host": known.host} | {key: one for key, one in given.items() if one is not None}
+
     @model_validator(mode="after")
     def _whole(self) -> Self:
         if self.kind is Kind.BRIDGE and self.certificate is None:
@@ -166,20 +185,42 @@ class Account(Table):
         for key in _NOT_FOR_JMAP if self.kind is Kind.JMAP else _ONLY_FOR_JMAP:
             if getattr(self, key) is not None:
                 raise ValueError(f"{key} is not for kind {self.kind.value}")
+        if self.provider is not None and self.kind is not Kind.IMAP:
+            raise ValueError(f"provider is for kind imap, not for kind {self.kind.value}")
+        if self.guarded_trash and self.kind is not Kind.BRIDGE:
+            raise ValueError("guarded_trash is for kind bridge: any other server moves a message to Trash in one step")
+        senders.identities(self.identities, self.signatures)
+        return self
+
+    @model_validator(mode="after")
+    def _encrypted(self) -> Self:
+        if self.security is Security.PLAIN and self.host not in _HERE:
+            raise ValueError("security plain is possible only with host 127.0.0.1 or ::1")
+        if self.smtp_protection is Security.PLAIN and self.submission_host not in _HERE:
+            raise ValueError("smtp_security plain is possible only with smtp_host 127.0.0.1 or ::1")
+        return self
+
+    @model_validator(mode="after")
+    def _has_a_way_to_log_in(self) -> Self:
         if self.kind is Kind.BRIDGE and (self.auth is not None or self.oauth is not None):
             raise ValueError("auth and oauth are not for kind bridge: Bridge takes the password it shows")
         if self.oauth is not None and self.auth is Auth.BASIC:
             raise ValueError("oauth is for access tokens, and auth basic for passwords: leave out one of them")
         if self.oauth is not None and self.secret.partition(":")[0] not in ("keyring", "file"):
             raise ValueError("with oauth, secret must be keyring or file:PATH: new refresh tokens are stored there")
-        if self.guarded_trash and self.kind is not Kind.BRIDGE:
-            raise ValueError("guarded_trash is for kind bridge: any other server moves a message to Trash in one step")
-        if self.security is Security.PLAIN and self.host not in ("127.0.0.1", "::1"):
-            raise ValueError("security plain is possible only with host 127.0.0.1 or ::1")
-        if self.smtp_protection is Security.PLAIN and self.submission_host not in ("127.0.0.1", "::1"):
-            raise ValueError("smtp_security plain is possible only with smtp_host 127.0.0.1 or ::1")
-        senders.identities(self.identities, self.signatures)
+        if self.oauth is not None and self.token_url is None:
+            raise ValueError("oauth needs token_url: where access tokens are renewed")
+        if self.known is not None and self.known.password is None and not self.by_token:
+            raise ValueError(
+                f'{self.known.title} takes no passwords: auth = "bearer" with a secret that gives an access token, or '
+                "a table oauth"
+            )
         return self
+
+    @property
+    def known(self) -> KnownProvider | None:
+        """What is well known of its provider."""
+        return None if self.provider is None else PROVIDERS[self.provider]
 
     @property
     def protection(self) -> Security:
@@ -199,13 +240,13 @@ class Account(Table):
 
     @property
     def submission_host(self) -> str:
-        """Where mail is handed over: as written, else where it is read."""
-        return self.smtp_host or self.host
+        """Where mail is handed over: as written, else as the provider has it, else where it is read."""
+        return self.smtp_host or (self.known.smtp_host if self.known else self.host)
 
     @property
     def smtp_protection(self) -> Security:
-        """How to connect for sending: as written, else as for reading."""
-        return self.smtp_security or self.protection
+        """How to connect for sending: as written, else as the provider has it, else as for reading."""
+        return self.smtp_security or (_SECURITY[self.known.smtp_tls] if self.known else self.protection)
 
     @property
     def smtp(self) -> int:
@@ -223,6 +264,11 @@ class Account(Table):
     def by_token(self) -> bool:
         """Whether one logs in with access tokens."""
         return self.oauth is not None or self.auth is Auth.BEARER
+
+    @property
+    def token_url(self) -> str | None:
+        """Where access tokens are renewed: as written, else as the provider has it."""
+        return (self.oauth.token_url if self.oauth else None) or (self.known.token_url if self.known else None)
 
     @property
     def senders(self) -> tuple[Identity, ...]:
@@ -258,12 +304,17 @@ class Service(Serving):
 
 
 class Storage(Table):
-    """`[storage]`: how long what is kept. Zero days: not beyond the moment it is settled."""
+    """`[storage]`: how long what is kept. Zero days: not beyond the moment it is settled.
+
+    `fetch_megabytes` and `fetch_seconds` bound one file that is fetched from an https address.
+    """
 
     journal_days: Days = 90
     payload_days: Days = 0
     artifact_days: Days = 1
     artifact_megabytes: Annotated[StrictInt, Field(ge=1, le=1_000_000)] = 1_024
+    fetch_megabytes: Annotated[StrictInt, Field(ge=1, le=10_000)] = 25
+    fetch_seconds: Annotated[StrictInt, Field(ge=1, le=3_600)] = 30
     date_index: StrictBool = True
 
 

@@ -21,6 +21,7 @@ from .outcome import Fate, Tally
 from .outgoing import Letter, Octets
 from .plan import Doubt
 from .ports import Artifacts, Clock, Journal, MailBackend
+from .remote import Remote
 from .sendings import Sending, Sendings
 from .transfer import MailFiles
 
@@ -85,6 +86,11 @@ class Context(Protocol):
     @property
     def files(self) -> MailFiles:
         """The owner's folders, as far as they are open for mail."""
+        ...
+
+    @property
+    def remote(self) -> Remote:
+        """Files on the internet."""
         ...
 
     @property

@@ -65,12 +65,13 @@ class Unfamiliar:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Everything a decision needs. Plans add up: `ready | doing`."""
+    """Everything a decision needs. Plans add up: `ready | doing`. `hosts` are those that files are fetched from."""
 
     impacts: frozenset[Impact] = frozenset()
     targets: tuple[Handle, ...] = ()
     recipients: tuple[str, ...] = ()
     paths: tuple[Path, ...] = ()
+    hosts: tuple[str, ...] = ()
     review: tuple[ReviewLine, ...] = field(default=())
     unfamiliar: tuple[Unfamiliar, ...] = ()
     doubts: frozenset[Doubt] = frozenset()
@@ -81,6 +82,7 @@ class Plan:
             targets=tuple(dict.fromkeys((*self.targets, *other.targets))),
             recipients=tuple(dict.fromkeys((*self.recipients, *other.recipients))),
             paths=tuple(dict.fromkeys((*self.paths, *other.paths))),
+            hosts=tuple(dict.fromkeys((*self.hosts, *other.hosts))),
             review=(*self.review, *other.review),
             unfamiliar=tuple(dict.fromkeys((*self.unfamiliar, *other.unfamiliar))),
             doubts=self.doubts | other.doubts,

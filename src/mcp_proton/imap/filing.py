@@ -6,6 +6,7 @@ lacking too there is no way to remove named messages and no others, so nothing i
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mcp_proton.domain.errors import MailError, Unsupported
@@ -13,15 +14,15 @@ from mcp_proton.domain.mail import VIEWS, Role
 from mcp_proton.domain.outcome import Ending, Fate, Proof
 from mcp_proton.domain.ports import Home
 from mcp_proton.imap import commands, homes, placing
-from mcp_proton.imap.errors import Rejected
+from mcp_proton.imap.errors import Rejected, gone
 from mcp_proton.imap.flagging import existing, not_attempted
 from mcp_proton.imap.groups import grouped
 from mcp_proton.imap.mailboxes import wire_name
-from mcp_proton.imap.messages import gone
 from mcp_proton.imap.uids import UidSet
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Set as AbstractSet
 
     from mcp_proton.domain.handles import Handle
     from mcp_proton.domain.mail import Mailbox
@@ -38,21 +39,42 @@ AT_ONCE = 4
 """commands in one packet"""
 
 
+@dataclass(frozen=True, slots=True)
+class Manners:
+    """What a server's mailboxes are. `views` are no places to move mail into or from; `expunges`: named messages, for good;
+    `names`: COPYUID tells of all that was moved, where there is UIDPLUS."""
+
+    views: frozenset[Role] = VIEWS
+    expunges: bool = True
+    names: bool = True
+
+
+STANDARD = Manners()
+GMAIL = Manners(VIEWS - {Role.ALL}, expunges=False, names=False)
+"""mailboxes are labels: All Mail is entered by taking a label off, and an expunge does what a setting says"""
+
+
 class Filing:
     """One account's filing. `resolve` gives the mailbox of a handle, `homes` that of a kind."""
 
     def __init__(
-        self, pool: Callable[[], Pool], resolve: Callable[[Handle], Awaitable[Mailbox]], homes: Homes, marks: Marks
+        self,
+        pool: Callable[[], Pool],
+        resolve: Callable[[Handle], Awaitable[Mailbox]],
+        homes: Homes,
+        marks: Marks,
+        manners: Callable[[], Manners] = lambda: STANDARD,
     ) -> None:
-        self._pool, self._resolve, self._homes, self._marks = pool, resolve, homes, marks
+        self._pool, self._resolve, self._homes, self._marks, self._manners = pool, resolve, homes, marks, manners
 
     async def move(self, handles: Sequence[Handle], to: Mailbox | Home) -> list[Fate]:
         """Out of one mailbox, into another."""
-        check_target(to)
+        views = self._manners().views
+        check_target(to, views)
         groups, wrong = await grouped(handles, self._resolve)
         fates = {handle: Fate.of_error(handle, error) for handle, error in wrong.items()}
         for group in groups:
-            if group.mailbox.role in VIEWS or not group.mailbox.selectable:
+            if group.mailbox.role in views or not group.mailbox.selectable:
                 fates |= refused(group, "a mailbox that shows mail of other places is no place to move it from")
                 continue
             for target, part in await self._targets(group, to, fates):
@@ -84,6 +106,9 @@ class Filing:
             if group.mailbox.role in VIEWS:
                 fates |= refused(group, "what is deleted in a mailbox that shows mail of other places is not known")
                 continue
+            if not self._manners().expunges:
+                fates |= refused(group, "what an expunge does on this server is a setting of the account")
+                continue
             try:
                 async with self._pool().writing(wire_name(group.mailbox), uidvalidity=group.uidvalidity) as box:
                     fates |= await self._destroyed(box, group)
@@ -110,7 +135,7 @@ class Filing:
     async def _moved(self, group: Group, to: Mailbox) -> dict[Handle, Fate]:
         try:
             async with self._pool().writing(wire_name(group.mailbox), uidvalidity=group.uidvalidity) as box:
-                if box.can("MOVE") and box.can("UIDPLUS"):
+                if box.can("MOVE") and box.can("UIDPLUS") and self._manners().names:
                     return await self._moved_and_named(box, group, to)
                 if box.can("MOVE"):
                     return await self._moved_unnamed(box, group, to)
@@ -142,7 +167,7 @@ class Filing:
         return fates | failed(part.without(set(part.uids) - there), placing.unsure("UID MOVE"))
 
     async def _moved_unnamed(self, box: Box, group: Group, to: Mailbox) -> dict[Handle, Fate]:
-        """MOVE without UIDPLUS: what was there before an OK is done, its new handle unknown."""
+        """MOVE without UIDPLUS: what was there before an OK is done, its new handle unknown unless it is told."""
         there = await existing(box, UidSet.of(group.uids))
         fates = failed(group.without(there), gone())
         left = group.without(set(group.uids) - there)
@@ -150,11 +175,12 @@ class Filing:
             if isinstance(answer, MailError):
                 fates |= await self._after_refusal(box, part, answer)
             else:
-                fates |= {handle: Fate.done(handle) for handle in part.handles()}
+                named = by_handle(part, self._named(part, answer, to))
+                fates |= {handle: Fate.done(handle) for handle in part.handles()} | named
         return fates
 
     async def _copied_and_removed(self, box: Box, group: Group, to: Mailbox) -> dict[Handle, Fate]:
-        if not box.can("UIDPLUS"):
+        if not (box.can("UIDPLUS") and self._manners().expunges):
             raise Unsupported(
                 "this mail server can neither move nor remove named messages alone",
                 next="nothing was done; a mail program can move them",
@@ -245,9 +271,9 @@ async def _unmark(box: Box, uids: UidSet) -> None:
         return
 
 
-def check_target(to: Mailbox | Home) -> None:
+def check_target(to: Mailbox | Home, views: AbstractSet[Role] = VIEWS) -> None:
     """Raise `Unsupported` for a destination that is no place."""
-    if not isinstance(to, Home) and (to.role in VIEWS or to.role is Role.NODE or not to.selectable):
+    if not isinstance(to, Home) and (to.role in views or to.role is Role.NODE or not to.selectable):
         raise Unsupported(
             f"a mailbox of the role `{to.role.value}` is no place to put mail into",
             code="unsupported_semantics",

@@ -12,6 +12,7 @@ from mcp_proton.domain.draft_notes import DraftNotes
 from mcp_proton.domain.effects import Effect
 from mcp_proton.domain.lease import Leases
 from mcp_proton.domain.ports import Accounts, Artifacts, Clock, Journal
+from mcp_proton.domain.remote import Remote
 from mcp_proton.domain.review import Channels
 from mcp_proton.domain.sendings import Sendings
 from mcp_proton.domain.transfer import MailFiles
@@ -62,6 +63,7 @@ class World:
     draft_notes: DraftNotes = field(default_factory=InMemoryNotes)
     channels: Channels | None = None
     files: MailFiles | None = None
+    remote: Remote | None = None
     documents: Documents | None = None
     alarm: Alarm | None = None
     """Called once when a message was lost: shuts what lost it, for every process."""

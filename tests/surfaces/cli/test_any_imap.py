@@ -70,3 +70,30 @@ def test_what_the_owner_wrote_of_renewing_stays_when_the_account_is_mended(
     assert "authorization server" in said.err
     assert "refresh-token" not in said.all
     assert table in owner.folders.config_file.read_text()
+
+
+def test_a_provider_that_takes_no_passwords_says_so_before_it_asks_for_one(owner: Owner) -> None:
+    """A-83."""
+    said = owner.run("setup", "work", "--provider", "microsoft", "--username", "me@outlook.com", "--preset", "reader")
+    assert said.code == 2
+    assert "takes no passwords" in said.err
+    assert "--auth bearer" in said.err
+
+
+def test_a_provider_says_which_password_it_wants(owner: Owner, dovecot: Account) -> None:
+    """A-83: and what the owner wrote of the account stays when it is mended."""
+    file = owner.file("password", dovecot.password)
+    owner.write_config(
+        f'[accounts.mine]\nprovider = "yahoo"\nhost = "{dovecot.host}"\nimap_port = {dovecot.imaps_port}\n'
+        f'username = "{dovecot.username}"\nsecret = "file:{file}"\nsending = false\n'
+        f'certificate = "sha256:{dovecot.certificate_sha256}"\n'
+    )
+    said = owner.run(
+        "setup", "mine", "--provider", "yahoo", "--host", dovecot.host, "--port", str(dovecot.imaps_port), "--preset", "reader"
+    )  # fmt: skip
+    assert said.code == 0, said.err
+    assert "app password" in said.err
+    written = owner.folders.config_file.read_text()
+    assert 'provider = "yahoo"' in written
+    assert "sending = false" in written
+    assert owner.json("do", "capabilities_report")["features"]["preset_yahoo"] == "unverified"
