@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from fastmcp.server.dependencies import get_http_request
 
+from mcp_proton.bootstrap.callers import Shown
 from mcp_proton.domain.scopes import READ, effects_of
 from mcp_proton.domain.tokens import PREFIX, digest
 
@@ -26,15 +27,16 @@ if TYPE_CHECKING:
 class Bearer:
     """An authenticated client: the owner's label for it, what vouches for it (the public half of its token), and the first
     16 digits of that token's hash. `effects` are all that its scopes leave open; None: it has none, the rules alone decide.
-    `sign_in` or `named` (a provider's name for it) is what still vouches for it once a token that is good for minutes is over.
+    `shown` is an authorization server's token, for the accounts that are reached with it. It, or
+    `sign_in`, is what still vouches for a call once a token that is good for minutes is over.
     """
 
     client: str
     subject: str
     hash: str
     effects: frozenset[Effect] | None = None
+    shown: Shown | None = None
     sign_in: str | None = None
-    named: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +94,18 @@ def left_open() -> frozenset[Effect] | None:
     return frozenset() if bearer is None else bearer.effects
 
 
+def shown_now() -> Shown | None:
+    """Return the authorization server's token that the request being served showed."""
+    bearer = present()
+    return None if bearer is None else bearer.shown
+
+
 class Bearers:
     """Recognises clients. What the owner revokes, removes or replaces is a stranger from the next look on (P-97)."""
 
     def __init__(self, running: Running, trusted: Trusted | None = None) -> None:
         self._running = running
+        running.callers.asking = shown_now
         self._trusted = trusted
 
     async def recognise(self, headers: Iterable[tuple[bytes, bytes]]) -> Bearer | Stranger:
@@ -113,9 +122,9 @@ class Bearers:
         """Whether a call that began with a good token may end: it may outlast the token, and nothing that the owner does."""
         if who.sign_in is not None and await self._running.sign_ins.check(who.sign_in) is None:
             return False
-        if who.named is not None and self._running.config.current().client_of(who.named) != who.client:
+        if who.shown is not None and self._running.config.current().client_of(who.shown.subject) != who.client:
             return False
-        return (who.sign_in is not None or who.named is not None) and await self._is_let_in(who.client)
+        return (who.sign_in is not None or who.shown is not None) and await self._is_let_in(who.client)
 
     async def _shown(self, given: list[bytes]) -> Bearer | Stranger:
         if len(given) != 1:
@@ -155,8 +164,10 @@ class Bearers:
         lacking = _lacking(config.oauth, said.scopes)
         if lacking:
             return Stranger(presented=True, lacking=lacking)
+        shown = Shown(client, said.subject, token)
+        self._running.callers.showed(shown)
         effects = effects_of(said.scopes) if config.oauth.mail_scopes else None
-        return Bearer(client, f"subject {said.subject}", _hash(token), effects, named=said.subject)
+        return Bearer(client, f"subject {said.subject}", _hash(token), effects, shown)
 
     async def _is_let_in(self, client: str) -> bool:
         listed = client in self._running.config.current().clients
