@@ -19,11 +19,11 @@ from mcp_proton.domain.mail import Role
 from mcp_proton.domain.outcome import Fate
 from mcp_proton.domain.ports import Home
 from mcp_proton.imap import commands
+from mcp_proton.imap.errors import gone
 from mcp_proton.imap.filing import already_there, failed, refused
 from mcp_proton.imap.flagging import not_attempted
 from mcp_proton.imap.groups import Group, grouped
 from mcp_proton.imap.mailboxes import wire_name
-from mcp_proton.imap.messages import gone
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence

@@ -14,10 +14,9 @@ from mcp_proton.bridge.looking import Seen, look
 from mcp_proton.domain.errors import Ambiguous, Conflict, MailError
 from mcp_proton.domain.outcome import Fate, Proof
 from mcp_proton.imap import placing
-from mcp_proton.imap.errors import Rejected
+from mcp_proton.imap.errors import Rejected, gone
 from mcp_proton.imap.filing import failed, removed
 from mcp_proton.imap.flagging import existing, not_attempted
-from mcp_proton.imap.messages import gone
 from mcp_proton.imap.uids import UidSet
 
 if TYPE_CHECKING:

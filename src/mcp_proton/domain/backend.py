@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
@@ -110,11 +110,15 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A page of rows. `continuation` is None only when nothing is left."""
+    """A page of rows. `continuation` is None only when nothing is left.
+
+    `excerpts` are the words around what was found inside a message, where it was looked into anyway: content.
+    """
 
     rows: Sequence[Envelope]
     coverage: Coverage
     continuation: str | None = None
+    excerpts: Mapping[Handle, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
 from .errors import Unsupported
-from .mail import Identity
+from .handles import Handle
+from .mail import Envelope, Identity, Mailbox
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +33,20 @@ class Quota:
     limit: int | None
 
 
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """What a server takes for one conversation: occurrences in any order, and the ids that each refers to."""
+
+    rows: Sequence[Envelope]
+    references: Mapping[Handle, Sequence[str]]
+
+
 class ServerPowers(Protocol):
     """What a server may do for an account. Every method raises `Unsupported` where this one does not."""
+
+    async def conversation(self, handle: Handle, scope: Sequence[Mailbox]) -> Conversation:
+        """Return the conversation of a message, as far as it lies in these mailboxes and in the message's own."""
+        ...
 
     async def vacation(self) -> Vacation:
         """Return the answer as it is set, on or off."""

@@ -14,11 +14,10 @@ from mcp_proton.domain.mail import VIEWS, Role
 from mcp_proton.domain.outcome import Ending, Fate, Proof
 from mcp_proton.domain.ports import Home
 from mcp_proton.imap import commands, homes, placing
-from mcp_proton.imap.errors import Rejected
+from mcp_proton.imap.errors import Rejected, gone
 from mcp_proton.imap.flagging import existing, not_attempted
 from mcp_proton.imap.groups import grouped
 from mcp_proton.imap.mailboxes import wire_name
-from mcp_proton.imap.messages import gone
 from mcp_proton.imap.uids import UidSet
 
 if TYPE_CHECKING:

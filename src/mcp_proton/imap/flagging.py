@@ -13,10 +13,9 @@ from mcp_proton.domain.outcome import Fate
 from mcp_proton.imap import commands, flags, placing
 from mcp_proton.imap.asks import Done
 from mcp_proton.imap.codes import Code
-from mcp_proton.imap.errors import Rejected
+from mcp_proton.imap.errors import Rejected, gone
 from mcp_proton.imap.groups import grouped
 from mcp_proton.imap.mailboxes import wire_name
-from mcp_proton.imap.messages import gone
 from mcp_proton.imap.uids import UidSet
 from mcp_proton.imap.writer import Atom
 

@@ -81,7 +81,7 @@ class JmapBackend:
         self._configured, self._sends = tuple(configured), sends
         self._identities = Identities(self._client)
         self._outbox = Outbox(self._client, self._mailboxes, self._searches, self._identities)
-        self.powers = JmapPowers(self._client, self._identities)
+        self.powers = JmapPowers(self._client, self._identities, self._mailboxes)
 
     # --- what is known without asking ------------------------------------------------------------------------------
 

@@ -189,8 +189,17 @@ def _resolved(arguments: dict[str, Any], told: list[list[Any]]) -> dict[str, Any
         source = next((one[1] for one in told if one[2] == value["resultOf"] and one[0] == value["name"]), None)
         if source is None:
             raise Refusal("invalidResultReference")
-        path = value["path"].lstrip("/")
-        if path not in source:
-            raise Refusal("invalidResultReference")
-        found[key[1:]] = source[path]
+        found[key[1:]] = _pointed(source, value["path"].lstrip("/").split("/"))
     return found
+
+
+def _pointed(source: Any, path: list[str]) -> Any:
+    """What a path points at; `*` is every item, lists of lists made one (RFC 8620 §3.7)."""
+    if not path:
+        return source
+    if path[0] == "*" and isinstance(source, list):
+        items = [_pointed(one, path[1:]) for one in source]
+        return [leaf for one in items for leaf in (one if isinstance(one, list) else [one])]
+    if not isinstance(source, dict) or path[0] not in source:
+        raise Refusal("invalidResultReference")
+    return _pointed(source[path[0]], path[1:])
