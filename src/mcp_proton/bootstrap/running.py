@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from mcp_proton.bootstrap import logins
 from mcp_proton.bootstrap.accounts import served, tried
+from mcp_proton.bootstrap.callers import Callers, Secrets
 from mcp_proton.bootstrap.clock import SystemClock
 from mcp_proton.bootstrap.internet import Internet
 from mcp_proton.bootstrap.owner import Rules, Settings, findings, settings, switches_file
@@ -42,6 +43,7 @@ class Running:
     config: ConfigFile
     switches: SwitchFile
     tokens: SqlTokens
+    callers: Callers
 
 
 @asynccontextmanager
@@ -87,7 +89,8 @@ async def opened(found: Settings, vault: SecretProvider, environ: Mapping[str, s
     journal = SqlJournal(database, clock, timedelta(days=kept.payload_days), runner)
     leases = SqlLeases(database, clock, runner)
     known = findings(found)
-    accounts = served(found, vault, known)
+    callers = Callers(config.current)
+    accounts = served(found, Secrets(vault, callers, found.config.accounts), known)
     trials = Trials(lambda name: tried(found, name, vault, known), known, leases, clock)
     artifacts = FileArtifacts(
         found.folders.artifacts,
@@ -122,7 +125,7 @@ async def opened(found: Settings, vault: SecretProvider, environ: Mapping[str, s
     service = MailService(world)
     tidying = asyncio.create_task(_tidy(journal, artifacts, timedelta(days=kept.journal_days)))
     try:
-        yield Running(service, found, trials, config, switches, tokens_in(found, database))
+        yield Running(service, found, trials, config, switches, tokens_in(found, database), callers)
     finally:
         await service.aclose()
         tidying.cancel()
