@@ -30,10 +30,17 @@ class JmapServer:
     """A server with one account. `token`: it wants a bearer token instead of the password."""
 
     def __init__(
-        self, store: Store | None = None, limits: Limits | None = None, *, ranges: bool = True, token: str | None = None
+        self,
+        store: Store | None = None,
+        limits: Limits | None = None,
+        *,
+        ranges: bool = True,
+        token: str | None = None,
+        account: str = "acc",
     ) -> None:
         self.store, self.limits = store or Store(), limits or Limits()
-        self.methods = Methods(self.store, self.limits)
+        self.account = account
+        self.methods = Methods(self.store, self.limits, account)
         self.ranges, self.token = ranges, token
         self.lie: Lie = lambda _, answer: answer
         self.meanwhile: Callable[[str], None] = lambda _: None
@@ -102,7 +109,7 @@ class JmapServer:
             return 200, {}, json.dumps(self._session() | self.session_changes).encode()
         if path.startswith("/jmap/blob/"):
             return self._blob(path.split("/")[4], headers.get("range"))
-        if verb == "POST" and path == "/jmap/upload/acc":
+        if verb == "POST" and path == f"/jmap/upload/{self.account}":
             return 201, {}, json.dumps({"blobId": self.store.upload(body), "size": len(body)}).encode()
         if verb == "POST" and path == "/jmap/api":
             self.under_way += 1
@@ -129,8 +136,10 @@ class JmapServer:
         }
         return {
             "capabilities": {CORE: core, **{one: {} for one in self.capabilities}},
-            "accounts": {"acc": {"isReadOnly": False, "accountCapabilities": {one: {} for one in self.capabilities}}},
-            "primaryAccounts": {MAIL: "acc"},
+            "accounts": {
+                self.account: {"isReadOnly": False, "accountCapabilities": {one: {} for one in self.capabilities}}
+            },
+            "primaryAccounts": {MAIL: self.account},
             "username": USER,
             "apiUrl": "api",
             "downloadUrl": "blob/{accountId}/{blobId}/{name}?type={type}",
