@@ -40,8 +40,8 @@ _MEANINGS = {
     Effect.DELETE_LABEL: "deleted a label",
     Effect.INGEST: "took in a local file",
     Effect.FETCH: "fetched a file from an internet address",
-    Effect.EXPORT: "wrote mail or an attachment into a file",
-    Effect.IMPORT: "made mail out of files",
+    Effect.EXPORT: "wrote mail or an attachment into a file or another account",
+    Effect.IMPORT: "made mail out of files or of another account's mail",
     Effect.AUTOMATE: "arranged something that happens later without being asked again",
     Effect.ADMINISTER: "changed the rules themselves",
 }

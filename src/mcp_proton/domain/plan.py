@@ -99,7 +99,11 @@ class Plan:
         return frozenset(impact.scope.account for impact in self.impacts if impact.scope.account)
 
     def units(self, effect: Effect, account: str | None = None) -> int:
-        """Return how much this counts against a limit: one mail for SEND, else the messages touched, at least one."""
+        """Return how much this counts against a limit: one mail for SEND, else the messages touched, at least one.
+
+        In an account that none of the messages is of yet, all of them count: they are put there.
+        """
         if effect is Effect.SEND:
             return 1
-        return max(1, sum(1 for handle in self.targets if account is None or handle.account == account))
+        own = sum(1 for handle in self.targets if account is None or handle.account == account)
+        return own or max(1, len(self.targets))

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 from mcp_proton.domain.caller import Caller
 from mcp_proton.domain.consequences import Consequence, Evidence
-from mcp_proton.domain.context import Act, Outgoing, Right, Snapshot
+from mcp_proton.domain.context import Act, Known, Outgoing, Right, Snapshot
 from mcp_proton.domain.documents import Documents
 from mcp_proton.domain.draft_notes import DraftNotes
 from mcp_proton.domain.effects import Effect
@@ -226,13 +226,15 @@ class Call:
         what: str,
         *,
         provable: bool = False,
-        known: Mapping[Handle, str] | None = None,
+        known: Mapping[Handle, str] | Known | None = None,
         step: int | None = None,
+        into: str | None = None,
     ) -> Tally:
         """Act on many messages, a chunk at a time."""
         if self.record is None:
             raise Defect("an operation changes messages without a record")
-        self.tally = await Batch(self, self.record, act, provable=provable, known=known, step=step).run(handles, what)
+        batch = Batch(self, self.record, act, provable=provable, known=known, step=step, into=into)
+        self.tally = await batch.run(handles, what)
         return self.tally
 
     def writing(self, account: str) -> AbstractAsyncContextManager[Lease]:
