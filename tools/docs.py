@@ -14,7 +14,9 @@ from mcp_proton.admin.cli import app
 from mcp_proton.admin.exits import MEANING
 from mcp_proton.config.tables import Profile
 from mcp_proton.domain.effects import Effect
-from mcp_proton.imap import effect_tables
+from mcp_proton.domain.ports import Standing
+from mcp_proton.imap import effect_tables, gmail
+from mcp_proton.imap.providers import PROVIDERS
 from mcp_proton.mcp.profiles import offers
 from mcp_proton.policy.presets import TABLE
 from mcp_proton.services import registry
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 DOCS = Path(__file__).parent.parent / "docs"
 TABLES = (
     ("Any IMAP account", effect_tables.load("mcp_proton.imap")),
+    ("Gmail", gmail.table()),
     ("Any JMAP account", effect_tables.load("mcp_proton.jmap")),
     ("Proton Mail Bridge", effect_tables.load("mcp_proton.bridge")),
 )
@@ -111,7 +114,8 @@ def capabilities() -> str:
         lines += _rows(table)
         lines.append("")
     lines.append(
-        "Evidence: standard (an RFC says so), source (read in Bridge's source), recorded (seen on a running Bridge 3.21.1), "
+        "Evidence: standard (an RFC says so), documented (the provider says so, tried by nobody here), "
+        "source (read in Bridge's source), recorded (seen on a running Bridge 3.21.1), "
         "engine (tried row by row on Proton's own IMAP engine with a made-up account), live (seen on a live account), "
         "unverified."
     )
@@ -176,10 +180,52 @@ def cli() -> str:
     return "\n".join(line.rstrip() for line in "\n".join(lines).splitlines()) + "\n"
 
 
+def providers() -> str:
+    """Return docs/providers.md."""
+    lines = [
+        "# Mail providers",
+        "",
+        MADE,
+        "",
+        '`provider = "gmail"` in an account of config.toml, or `mcp-proton setup mine --provider gmail`, stands for these',
+        "servers. Any other provider needs its host only: `mcp-proton setup mine --kind imap --host imap.example.org`.",
+        "",
+        "All of it is from the providers' own documentation, and *unverified*: nobody tried it here on a live account.",
+        "A preset spares typing and changes nothing of what is done to mail, but for Gmail: there, and wherever a server",
+        "advertises `X-GM-EXT-1`, an [effect table of its own](capabilities.md#gmail) holds, which refuses what could delete.",
+        "",
+        "| provider | | IMAP | sending | logs in with | a copy in Sent | to know |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    filed = {
+        Standing.AVAILABLE: "the server files it",
+        Standing.UNAVAILABLE: "we file it",
+        Standing.UNVERIFIED: "we look for ten seconds whether the server does, then file it",
+    }
+    for name, one in PROVIDERS.items():
+        login = f"{one.password}; or an access token" if one.password and one.token_url else one.password
+        lines.append(
+            f"| `{name.value}` | {one.title} | {one.host}:{one.port} | {one.smtp_host}:{one.smtp_port} | "
+            f"{login or 'an access token; passwords are switched off'} | {filed[one.files_sent]} | {one.quirks} |"
+        )
+    lines += [
+        "",
+        "Where the account renews its access tokens (`[accounts.NAME.oauth]`), these are known, too:",
+        "",
+        "| provider | `token_url` | `scope` |",
+        "| --- | --- | --- |",
+    ]
+    for name, one in PROVIDERS.items():
+        if one.token_url is not None:
+            lines.append(f"| `{name.value}` | {one.token_url} | {one.scope or 'as at the sign-in'} |")
+    return "\n".join(lines) + "\n"
+
+
 PAGES: dict[str, Callable[[], str]] = {
     "operations.md": operations,
     "policy.md": policy,
     "capabilities.md": capabilities,
+    "providers.md": providers,
     "cli.md": cli,
 }
 

@@ -24,7 +24,13 @@ def main(upgrade: list[str]) -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     # What builds the package is installed from the lock too, so that a build asks the network for nothing.
     build = [*project["build-system"]["requires"], "editables"]
-    compile_lock(uv, "requirements.lock", build, ["pyproject.toml", "--group", "dev", "--group", "bench"], upgrade)
+    compile_lock(
+        uv,
+        "requirements.lock",
+        build,
+        ["pyproject.toml", "--all-extras", "--group", "dev", "--group", "bench"],
+        upgrade,
+    )
     compile_lock(uv, "tests/surfaces/hermes/hermes.lock", [HERMES], [], upgrade)
     compile_lock(uv, "tests/clients/node.lock", [NODE], [], upgrade)
     for folder in ("small", "large"):

@@ -20,6 +20,7 @@ ALL = list(CATALOG)
 FAMILIES = {
     "accounts", "mailboxes", "messages", "attachments", "labels", "drafts", "mail", "imports", "exports", "jobs", "events",
     "threads", "addresses", "operations", "artifacts", "capabilities", "approvals", "folders", "invitations", "receipts",
+    "vacation", "identities",
 }  # fmt: skip
 
 

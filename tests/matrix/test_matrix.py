@@ -98,6 +98,7 @@ LEFT_OUT = {
     *("artifacts_create", "invitations_answer", "mail_forward", "mail_reply", "mail_reply_all", "mail_send"),
     *("drafts_create", "drafts_discard", "drafts_send", "drafts_update"),
     "imports_create",
+    "messages_transfer",
 }
 """operations of other families, whose side effects have matrices of their own: `tests/service/test_sending_faults.py`,
-`test_bridge_sending_faults.py`, `test_draft_faults.py` and `test_import_faults.py`"""
+`test_bridge_sending_faults.py`, `test_draft_faults.py`, `test_import_faults.py` and `test_transfer_faults.py`"""

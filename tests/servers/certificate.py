@@ -25,20 +25,21 @@ class Certificate:
     sha256: str
 
 
-def issue(folder: Path) -> Certificate:
-    """Make a key and a certificate for 127.0.0.1 and localhost in `folder`, valid for a month."""
+def issue(folder: Path, *hosts: str, days: int = 30) -> Certificate:
+    """Make a key and a certificate for 127.0.0.1, localhost and `hosts` in `folder`, valid until so many days from now."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.0.0.1")])
     now = datetime.now(UTC)
     names = [x509.IPAddress(ipaddress.ip_address("127.0.0.1")), x509.DNSName("localhost")]
+    names += [x509.DNSName(host) for host in hosts]
     certificate = (
         x509.CertificateBuilder()
         .subject_name(name)
         .issuer_name(name)
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - timedelta(hours=1))
-        .not_valid_after(now + timedelta(days=30))
+        .not_valid_before(now - timedelta(days=90))
+        .not_valid_after(now + timedelta(days=days))
         .add_extension(x509.SubjectAlternativeName(names), critical=False)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .sign(key, hashes.SHA256())

@@ -5,7 +5,12 @@ For a mail server beside it there are LMTP (for `NAME@anything`) and the check o
 
 from __future__ import annotations
 
+import base64
+import hmac
 import itertools
+import json
+import secrets
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,14 +40,20 @@ mail_home = {folder}/mail/%n
 mail_location = maildir:~/Maildir
 mail_max_userip_connections = 100
 disable_plaintext_auth = no
-auth_mechanisms = plain login
+auth_mechanisms = plain login xoauth2 oauthbearer
 auth_failure_delay = 0 secs
 ssl = yes
 ssl_cert = <{certificate}
 ssl_key = <{key}
 ssl_dh =
 passdb {{
+  driver = oauth2
+  mechanisms = xoauth2 oauthbearer
+  args = {folder}/oauth2.conf
+}}
+passdb {{
   driver = static
+  mechanisms = plain login
   args = password={password}
 }}
 userdb {{
@@ -53,6 +64,10 @@ namespace inbox {{
   inbox = yes
   separator = /
 {special}
+}}
+protocol imap {{
+  mail_plugins = imap_zlib
+{hidden}
 }}
 service anvil {{
   chroot =
@@ -87,6 +102,13 @@ service imap {{
   process_limit = 200
 }}
 """
+# Tokens are JWTs signed with a key of the server's own; it asks nobody.
+_TOKENS = """
+introspection_mode = local
+local_validation_key_dict = fs:posix:prefix={folder}/keys/
+username_attribute = sub
+scope = mail
+"""
 # Every name is a user with this password: Dovecot re-reads a file of users at most once a second.
 _PASSWORD = "correct-horse"
 _SPECIAL = ("Drafts", "Sent", "Trash", "Junk", "Archive")
@@ -95,13 +117,20 @@ _SPECIAL = ("Drafts", "Sent", "Trash", "Junk", "Archive")
 class Dovecot:
     """A running Dovecot. Mail lies in a Maildir a user, so loading writes files instead of talking IMAP."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, capabilities: str | None = None) -> None:
+        """`capabilities`: what it says it can, instead of all that it can."""
         self.folder = folder
+        self._hidden = "" if capabilities is None else f"  imap_capability = {capabilities}"
         self._names = itertools.count(1)
         self._tls = certificate.issue(folder)
         self._imap_port, self._imaps_port, self.lmtp_port, self.auth_port = process.free_ports(4)
         for part in ("run", "state", "mail"):
             (folder / part).mkdir()
+        self._key = secrets.token_bytes(32)
+        keys = folder / "keys" / "default" / "HS256"
+        keys.mkdir(parents=True)
+        (keys / "default").write_bytes(base64.b64encode(self._key))
+        (folder / "oauth2.conf").write_text(_TOKENS.format(folder=folder))
         configuration = folder / "dovecot.conf"
         configuration.write_text(self._configuration())
         process.hand_over(folder)
@@ -123,6 +152,7 @@ class Dovecot:
             key=self._tls.key,
             password=_PASSWORD,
             special=special,
+            hidden=self._hidden,
             imap_port=self._imap_port,
             imaps_port=self._imaps_port,
             lmtp_port=self.lmtp_port,
@@ -141,6 +171,13 @@ class Dovecot:
             password=_PASSWORD,
             server=self,
         )
+
+    def access_token(self, username: str, *, seconds: float = 600, scope: str = "mail") -> str:
+        """A JWT (RFC 7519) that this server takes for this long, if it is of the scope `mail`."""
+        claims = {"sub": username, "exp": int(time.time() + seconds), "scope": scope}
+        words = (_base64url(json.dumps(one).encode()) for one in ({"typ": "JWT", "alg": "HS256"}, claims))
+        signed = ".".join(words)
+        return f"{signed}.{_base64url(hmac.digest(self._key, signed.encode(), 'sha256'))}"
 
     def store(self, account: Account, mailbox: str, mails: Iterable[Mail]) -> int:
         """Write files; only what carries keywords goes through APPEND."""
@@ -161,3 +198,7 @@ class Dovecot:
 
     def stop(self) -> None:
         self._process.stop()
+
+
+def _base64url(octets: bytes) -> str:
+    return base64.urlsafe_b64encode(octets).rstrip(b"=").decode()

@@ -26,6 +26,7 @@ from mcp_proton.testing import (
     MemoryAccounts,
     MemoryArtifacts,
     MemoryJournal,
+    MemoryRemote,
 )
 
 CATALOG = registry.load()
@@ -60,6 +61,7 @@ class House:
     clock: FixedClock = field(default_factory=FixedClock)
     artifacts: MemoryArtifacts = field(default_factory=MemoryArtifacts)
     files: MailFiles | None = None
+    remote: MemoryRemote = field(default_factory=MemoryRemote)
     agent: Caller = field(default_factory=lambda: Caller("hermes", Audience.AGENT, Surface.TOOL))
 
     def __post_init__(self) -> None:
@@ -75,6 +77,7 @@ class House:
                 artifacts=self.artifacts,
                 clock=self.clock,
                 files=self.files,
+                remote=self.remote,
             )
         )
 

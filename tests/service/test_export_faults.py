@@ -24,6 +24,7 @@ from mcp_proton.domain.outcome import Ending, Status
 from mcp_proton.domain.ports import Page
 from mcp_proton.domain.query import All
 from mcp_proton.services.operations import exports
+from mcp_proton.storage import mail_writing
 from mcp_proton.storage.mail_files import FileMailFiles
 
 from .conftest import House
@@ -118,6 +119,32 @@ async def test_every_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form
         again = await house.ask("exports_create", **asked)
         assert again["status"] == "ok", again
         assert again.get("done", 0) + again.get("already", 0) == ITEMS
+        complete(house, folder, again, asked)
+    pytest.fail("there is no end to the writes")
+
+
+@pytest.mark.parametrize("form", ["eml", "mbox"])
+async def test_a_disk_that_fails_between_two_groups_of_one_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    """Some 100 cells: what was written and not noted is cut back before anything follows it."""
+    monkeypatch.setattr(exports, "STEP", 3)
+    monkeypatch.setattr(mail_writing, "MOST_TOGETHER", 1)
+    for at in range(1, 200):
+        place = tmp_path / str(at)
+        place.mkdir()
+        house, folder, asked = furnish(place, form)
+        with monkeypatch.context() as patching:
+            disk = Disk(patching, "full", at, house.journal.die)
+            told = await house.ask("exports_create", **asked)
+        check(house, folder, asked)
+        if disk.count < at:
+            return
+        if told.get("done"):
+            assert told["done"] == len(manifest_lines((folder / "all.manifest.jsonl").read_bytes().split(b"\n")[1:]))
+        again = await house.ask("exports_create", **asked)
+        assert again["status"] == "ok", (at, again)
+        assert again.get("already", 0) >= told.get("done", 0), (at, told, again)
         complete(house, folder, again, asked)
     pytest.fail("there is no end to the writes")
 

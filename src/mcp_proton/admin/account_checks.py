@@ -28,16 +28,18 @@ _STEPS = ("server", "certificate", "login", "version", "sync", "sending")
 
 async def account(name: str, one: Account) -> list[Check]:
     """Look at one account. One login for reading and one for sending, nothing marked, nothing sent."""
+    if one.of_caller:
+        return [
+            Check(f"{name}: password", State.SKIP, "whoever asks over the service shows a token; nothing is stored")
+        ]
     try:
-        password = await Vault({name: one.secret}, os.environ).secret(name)
+        vault = Vault(bootstrap.secret_places({name: one}), os.environ)
+        await vault.secret(name)
     except AuthFailed as error:
         stopped = fix(f"{name}: password", error.message, _mend(name, error.next), repair=name)
         return [stopped, *(Check(f"{name}: {step}", State.SKIP, "not looked at") for step in _STEPS)]
 
-    async def give() -> str:
-        return password
-
-    found = await trial.log_in(name, one, give, bootstrap.findings(bootstrap.settings(os.environ)))
+    found = await trial.log_in(name, one, vault, bootstrap.findings(bootstrap.settings(os.environ)))
     kept = ok(f"{name}: password", f"found ({one.secret.partition(':')[0]})")
     return [kept, *(_well(name, one, found) if found.health.connected else await _ill(name, one, found.health))]
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mcp_proton.config.tables import SENDING_KEYS, Account, Kind, Security
+from mcp_proton import bootstrap
+from mcp_proton.config.tables import BY_HAND, Account, Kind, Security
 from mcp_proton.domain.errors import AuthFailed, MailError, Unavailable
 from mcp_proton.storage.keyrings import system_keyring
 from mcp_proton.storage.vault import Vault
@@ -21,6 +22,7 @@ from .wanted import placed
 if TYPE_CHECKING:
     from mcp_proton.config.folders import Folders
     from mcp_proton.imap.endpoint import Pin
+    from mcp_proton.jmap.endpoint import Auth
 
     from .server import Server
     from .trial import Trial
@@ -48,18 +50,18 @@ async def prove(
     username = wanted.username or (before.username if before else _ask_username(server))
     place = _place(name, wanted, before, folders)
     account = _account(server, pin, username, place, wanted, before)
-    offered, stored = await _offered(name, place, wanted, server)
+    offered, stored = await _offered(name, place, wanted, account)
     told = await _try(name, account, server, offered)
     account = told.account
     tries = _TRIES
     while told.trial.health.code == AuthFailed.code and place.split(":")[0] in KEPT_BY_US and tries and interactive():
-        say(*_refused(server, stored=stored))
-        offered, stored, tries = _asked(server), False, tries - 1
+        say(*_refused(account, told.trial.health.why, stored=stored))
+        offered, stored, tries = _asked(account), False, tries - 1
         told = await _try(name, account, server, offered)
     health = told.trial.health
     if not health.connected:
-        raise _ended(health.code, health.why or "the login did not succeed", health.next)
-    return replace(told, password=None if stored else offered)
+        raise _ended(account, health.code, health.why or "the login did not succeed", health.next)
+    return replace(told, password=None if stored and told.password == offered else told.password)
 
 
 def _account(
@@ -72,22 +74,30 @@ def _account(
             username=username,
             secret=place,
             url=server.url,
-            auth=wanted.auth or (kept.auth if kept else None),
+            auth=_auth(server, wanted, before),
             labels=kept.labels if kept else None,
             origins=kept.origins if kept else None,
         )
     return Account(
         kind=server.kind,
+        provider=server.provider,
         host=server.host,
         imap_port=server.port,
         smtp_port=server.smtp_port or _smtp_port_before(before, server),
         security=server.security,
         username=username,
         secret=place,
+        auth=_auth(server, wanted, before),
         certificate=str(pin) if pin else None,
         guarded_trash=before is not None and before.guarded_trash and before.kind is server.kind,
-        **_kept_for_sending(before),
+        **_kept_by_hand(before),
     )
+
+
+def _auth(server: Server, wanted: Wanted, before: Account | None) -> Auth | None:
+    """How the secret is shown: as the flag says, else as before."""
+    kept = before.auth if before is not None and before.kind is server.kind else None
+    return None if server.kind is Kind.BRIDGE else wanted.auth or kept
 
 
 def _smtp_port_before(before: Account | None, server: Server) -> int | None:
@@ -95,9 +105,9 @@ def _smtp_port_before(before: Account | None, server: Server) -> int | None:
     return before.smtp_port if before is not None and before.host == server.host else None
 
 
-def _kept_for_sending(before: Account | None) -> dict[str, Any]:
-    """What the owner wrote for sending; setting an account up again leaves it as it is."""
-    return {} if before is None else before.model_dump(include=set(SENDING_KEYS), exclude_unset=True)
+def _kept_by_hand(before: Account | None) -> dict[str, Any]:
+    """What the owner wrote beyond what set-up asks; setting an account up again leaves it as it is."""
+    return {} if before is None else before.model_dump(include=set(BY_HAND), exclude_unset=True)
 
 
 async def known(name: str, place: str) -> bool:
@@ -122,11 +132,25 @@ def first_line(path: Path) -> str:
         return file.readline(_LONGEST).rstrip("\r\n")
 
 
-async def _try(name: str, account: Account, server: Server, password: str) -> Login:
-    async def give() -> str:
-        return password
+@dataclass
+class _Offered:
+    """A vault that holds what is tried, before anything is stored: it may be replaced while it is (RFC 6749 §6)."""
 
-    found = await trial.log_in(name, account, give)
+    name: str
+    secret_now: str
+    others: Vault
+
+    async def secret(self, account: str) -> str:
+        return self.secret_now if account == self.name else await self.others.secret(account)
+
+    async def keep(self, account: str, secret: str) -> None:
+        if account == self.name:
+            self.secret_now = secret
+
+
+async def _try(name: str, account: Account, server: Server, password: str) -> Login:
+    vault = _Offered(name, password, Vault(bootstrap.secret_places({name: account}), os.environ))
+    found = await trial.log_in(name, account, vault)
     if (
         found.health.code == "untrusted_server"
         and account.certificate is None
@@ -134,11 +158,11 @@ async def _try(name: str, account: Account, server: Server, password: str) -> Lo
         and server.security is not Security.PLAIN
     ):
         account = account.model_copy(update={"certificate": str(await servers.trust_after_all(server))})
-        found = await trial.log_in(name, account, give)
-    return Login(account, found)
+        found = await trial.log_in(name, account, vault)
+    return Login(account, found, vault.secret_now)
 
 
-async def _offered(name: str, place: str, wanted: Wanted, server: Server) -> tuple[str, bool]:
+async def _offered(name: str, place: str, wanted: Wanted, account: Account) -> tuple[str, bool]:
     """Return the first password to try, and whether it is stored where it belongs already."""
     if wanted.password_file is not None and place.split(":")[0] in KEPT_BY_US:
         return first_line(wanted.password_file), False
@@ -147,12 +171,17 @@ async def _offered(name: str, place: str, wanted: Wanted, server: Server) -> tup
     except AuthFailed:
         if place.split(":")[0] not in KEPT_BY_US:
             raise
-    return _asked(server), False
+    return _asked(account), False
 
 
-def _asked(server: Server) -> str:
-    whose = "The password Bridge shows for this mailbox" if server.kind is Kind.BRIDGE else "Password"
+def _asked(account: Account) -> str:
+    whose = "The password Bridge shows for this mailbox" if account.kind is Kind.BRIDGE else _word(account).capitalize()
     return secret(whose, flag="--password-file").strip()
+
+
+def _word(account: Account) -> str:
+    """What an account's secret is."""
+    return "refresh token" if account.oauth is not None else "access token" if account.by_token else "password"
 
 
 def _ask_username(server: Server) -> str:
@@ -210,16 +239,18 @@ def _keyring_works() -> bool:
         return False
 
 
-def _refused(server: Server, *, stored: bool) -> list[str]:
-    which = "The password that is stored" if stored else "That password"
-    told = [f"{which} was not accepted."]
-    if server.kind is Kind.BRIDGE:
+def _refused(account: Account, why: str | None, *, stored: bool) -> list[str]:
+    which = f"The {_word(account)} that is stored" if stored else f"That {_word(account)}"
+    told = [f"{which} was not accepted{f': {why}' if account.by_token and why else ''}."]
+    if account.kind is Kind.BRIDGE:
         told.append("Bridge has a password of its own (Mailbox details); it is not the one of your Proton account.")
         told.append("Bridge also refuses while the account is signed out or still starting.")
     return told
 
 
-def _ended(code: str | None, why: str, following: str | None) -> MailError:
+def _ended(account: Account, code: str | None, why: str, following: str | None) -> MailError:
+    if code == AuthFailed.code and account.by_token:
+        return AuthFailed(why, next="check the username and the account's token; " + (following or ""))
     if code == AuthFailed.code:
         following = (
             "check username and password; on Bridge both stand in Mailbox details, and the account must be signed in"

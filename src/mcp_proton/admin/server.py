@@ -12,6 +12,8 @@ from mcp_proton.bridge import settings as bridge
 from mcp_proton.config.tables import Kind, Security
 from mcp_proton.domain.errors import Invalid, MailError, Unavailable, Untrusted
 from mcp_proton.imap.endpoint import Pin, TlsMode
+from mcp_proton.imap.providers import PROVIDERS
+from mcp_proton.imap.providers import Name as ProviderName
 from mcp_proton.jmap.endpoint import origin
 
 from . import trial
@@ -46,6 +48,7 @@ class Server:
     version: str = ""
     shown: Pin | None = None
     url: str | None = None
+    provider: ProviderName | None = None
 
     def __str__(self) -> str:
         name = f"Proton Mail Bridge {self.version}".strip() if self.kind is Kind.BRIDGE else "the mail server"
@@ -58,13 +61,29 @@ async def find(wanted: Wanted, before: Account | None) -> Server:
         return await _find_bridge(wanted, before)
     if wanted.kind_of(before) is Kind.JMAP:
         return _jmap(wanted, before)
+    if wanted.provider is not None:
+        return _provided(wanted, wanted.provider)
     known = before if before and before.kind is Kind.IMAP else None
     host = wanted.host or (known.host if known else _ask_host())
     security = wanted.security or (known.protection if known else Security.TLS)
     kept = known.imap if known and wanted.security in (None, known.protection) else None
     return Server(
-        Kind.IMAP, host, wanted.port or kept or _STANDARD_PORTS[security], security, known.smtp_port if known else None
+        Kind.IMAP,
+        host,
+        wanted.port or kept or _STANDARD_PORTS[security],
+        security,
+        known.smtp_port if known else None,
+        provider=known.provider if known and wanted.host in (None, known.host) else None,
     )
+
+
+def _provided(wanted: Wanted, name: ProviderName) -> Server:
+    """What is well known of a provider, where the flags do not say otherwise."""
+    known = PROVIDERS[name]
+    say(f"{known.title} wants {known.password or 'an access token: passwords are switched off there'}.")
+    security = wanted.security or Security.TLS
+    port = wanted.port or _STANDARD_PORTS[security]
+    return Server(Kind.IMAP, wanted.host or known.host, port, security, provider=name)
 
 
 def _jmap(wanted: Wanted, before: Account | None) -> Server:

@@ -15,6 +15,7 @@ from cyclopts import App, Parameter, validators
 from mcp_proton import bootstrap
 from mcp_proton.config.tables import Kind, Profile, Security
 from mcp_proton.domain.complaint import Complaint, Misconfigured
+from mcp_proton.imap.providers import Name as ProviderName
 from mcp_proton.jmap.endpoint import Auth
 from mcp_proton.policy.presets import Preset
 
@@ -36,6 +37,7 @@ changed.
   mcp-proton setup
   mcp-proton setup personal --trust cert.pem
   mcp-proton setup work --kind imap --host imap.example.org
+  mcp-proton setup mine --provider gmail --username me@gmail.com
   mcp-proton setup post --kind jmap --url https://jmap.example.org
   mcp-proton setup personal --username me@proton.me --password-file - \\
     --trust cert.pem --preset assistant --client hermes
@@ -52,6 +54,9 @@ async def setup(
     *,
     kind: Annotated[
         Kind | None, Parameter(help="Proton Mail Bridge (the default), any IMAP or any JMAP server")
+    ] = None,
+    provider: Annotated[
+        ProviderName | None, Parameter(help="a mail provider whose servers are well known, instead of --host")
     ] = None,
     host: Annotated[str | None, Parameter(help="the mail server; Bridge is looked for on this machine")] = None,
     port: Annotated[
@@ -75,7 +80,7 @@ async def setup(
         Parameter(help="whom agents may write to: an address or @domain, may be repeated", negative=""),
     ] = None,
     url: Annotated[str | None, Parameter(help="for --kind jmap: the server's https URL")] = None,
-    auth: Annotated[Auth | None, Parameter(help="for --kind jmap: the secret is a password (basic) or a token")] = None,
+    auth: Annotated[Auth | None, Parameter(help="the secret is a password (basic) or an access token (bearer)")] = None,
     client: Annotated[str | None, Parameter(help="a label for an agent to let in")] = None,
     program: Annotated[Program | None, Parameter(help="the program that agent lives in")] = None,
     profile: Annotated[Profile | None, Parameter(help="which tools that agent is shown")] = None,
@@ -85,7 +90,7 @@ async def setup(
     """Connect a mail account and choose what agents may do."""
     wanted = Wanted(
         kind, host, port, security, username, secret, password_file, trust, preset, tuple(recipients or ()), client,
-        program, profile, yes, url, auth,
+        program, profile, yes, url, auth, provider,
     )  # fmt: skip
     prepared = await prepare(account, wanted)
     if interactive() and not yes and not agreed(prepared):

@@ -13,11 +13,9 @@ from mcp_proton.imap.endpoint import Endpoint, Pin
 from mcp_proton.imap.limits import Timing
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
     from mcp_proton.config.tables import Account, Security
     from mcp_proton.domain.findings import KnownFindings
-    from mcp_proton.domain.ports import Health, MailBackend
+    from mcp_proton.domain.ports import Health, MailBackend, SecretProvider
     from mcp_proton.imap.backend import ImapBackend
     from mcp_proton.jmap.backend import JmapBackend
 
@@ -44,14 +42,12 @@ class Trial:
     sending_trouble: MailError | None = None
 
 
-async def log_in(
-    name: str, account: Account, password: Callable[[], Awaitable[str]], known: KnownFindings | None = None
-) -> Trial:
+async def log_in(name: str, account: Account, vault: SecretProvider, known: KnownFindings | None = None) -> Trial:
     """Connect, check the certificate, log in, look around. Trouble is in `health`, with its code; never raises it.
 
     `known` is what trials showed of its server so far.
     """
-    backend = bootstrap.backend(name, account, password, timing=_PATIENCE, known=known)
+    backend = bootstrap.backend(name, account, vault, timing=_PATIENCE, known=known)
     try:
         health = await backend.health()
         if not health.connected:

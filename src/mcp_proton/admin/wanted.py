@@ -9,6 +9,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from mcp_proton.config.tables import Account, ClientName, Host, Kind, Slug, Url
 from mcp_proton.domain.errors import Invalid
+from mcp_proton.imap.providers import PROVIDERS
+from mcp_proton.jmap.endpoint import Auth
 from mcp_proton.policy.presets import Preset
 from mcp_proton.policy.reading import Recipient
 
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mcp_proton.config.tables import Config, Profile, Security
-    from mcp_proton.jmap.endpoint import Auth
+    from mcp_proton.imap.providers import Name as Provider
 
     from .programs import Program
 
@@ -48,11 +50,14 @@ class Wanted:
     yes: bool = False
     url: str | None = None
     auth: Auth | None = None
+    provider: Provider | None = None
 
     def kind_of(self, before: Account | None) -> Kind:
         """Return what stands behind the account."""
         if self.url is not None:
             return Kind.JMAP
+        if self.provider is not None:
+            return Kind.IMAP
         return self.kind or (before.kind if before else Kind.BRIDGE)
 
 
@@ -64,6 +69,13 @@ def check(wanted: Wanted) -> None:
         flag("--url", located, wanted.url)
     if wanted.url is not None and wanted.kind not in (None, Kind.JMAP):
         raise Invalid("--url is for `--kind jmap`")
+    if wanted.provider is not None and wanted.kind not in (None, Kind.IMAP):
+        raise Invalid("--provider is for `--kind imap`")
+    if wanted.provider is not None and wanted.auth is not Auth.BEARER and PROVIDERS[wanted.provider].password is None:
+        raise Invalid(
+            f"{PROVIDERS[wanted.provider].title} takes no passwords",
+            next="--auth bearer, and --secret command:PROGRAM that prints an access token",
+        )
     if wanted.secret is not None:
         flag("--secret", placed, wanted.secret)
     if wanted.client is not None:
@@ -101,8 +113,8 @@ def require(wanted: Wanted, before: Account | None, *, password_known: bool, pre
         return
     kind = wanted.kind_of(before)
     missing = []
-    if kind is Kind.IMAP and not (wanted.host or before):
-        missing.append("--host HOST: the mail server")
+    if kind is Kind.IMAP and not (wanted.host or wanted.provider or before):
+        missing.append("--host HOST: the mail server (or --provider)")
     if kind is Kind.JMAP and not (wanted.url or (before and before.url)):
         missing.append("--url URL: the JMAP server")
     if not (wanted.username or before):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcp_proton import bootstrap
 from mcp_proton.config import editing
-from mcp_proton.config.tables import SENDING_KEYS, Account, Kind
+from mcp_proton.config.tables import BY_HAND, Account, Kind
 from mcp_proton.storage.vault import Vault
 
 from . import access
@@ -53,6 +53,9 @@ def _values(account: Account) -> dict[str, editing.Value]:
     """Return the account as config.toml shall say it: what is as usual is left out, what set-up does not ask stays."""
     plain = Account(
         kind=account.kind,
+        provider=account.provider,
+        auth=account.auth,
+        oauth=account.oauth,
         username=account.username,
         secret=account.secret,
         certificate=account.certificate,
@@ -66,7 +69,7 @@ def _values(account: Account) -> dict[str, editing.Value]:
         "guarded_trash": plain.guarded_trash,
     }
     told: dict[str, editing.Value] = {"kind": account.kind.value}
-    for key, value in account.model_dump(mode="json", exclude={"kind", *SENDING_KEYS}).items():
+    for key, value in account.model_dump(mode="json", exclude={"kind", *BY_HAND}).items():
         told[key] = None if key in usual and value == usual[key] else value
     return told
 

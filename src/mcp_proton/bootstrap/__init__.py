@@ -5,6 +5,7 @@ Heavy modules are loaded where a world is built, not where this one is imported:
 
 from mcp_proton.bootstrap.accounts import backend, endpoint, outlet, submission, tls_mode
 from mcp_proton.bootstrap.demo import DEMO_CLIENT, DEMO_MESSAGES, demonstration, fingerprint, simulated
+from mcp_proton.bootstrap.logins import places as secret_places
 from mcp_proton.bootstrap.owner import (
     InForce,
     Settings,
@@ -35,6 +36,7 @@ __all__ = [
     "policy_in_force",
     "read_policy",
     "real",
+    "secret_places",
     "settings",
     "simulated",
     "submission",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcp_proton import __version__
+from mcp_proton.bootstrap import logins
 from mcp_proton.config.tables import Account, Config, Kind, Security
 from mcp_proton.domain.errors import NotFound
 
@@ -62,22 +63,21 @@ def served(found: Settings, vault: SecretProvider, known: KnownFindings) -> Acco
     sightings = FileSightings(found.folders.state / "sync")
 
     def made(name: str, account: Account) -> MailBackend:
-        return RetryReads(
-            backend(name, account, lambda: vault.secret(name), dates=dates, known=known, sightings=sightings)
-        )
+        return RetryReads(backend(name, account, vault, dates=dates, known=known, sightings=sightings))
 
     return Accounts(found.config, made)
 
 
 def tried(found: Settings, name: str, vault: SecretProvider, known: KnownFindings) -> BridgeBackend:
     """Return an account on Bridge as a trial uses it: by itself, remembering nothing."""
-    return _bridge(name, found.config.accounts[name], lambda: vault.secret(name), known)
+    account = found.config.accounts[name]
+    return _bridge(name, account, logins.credentials(name, account, vault), known)
 
 
 def backend(
     name: str,
     account: Account,
-    password: Callable[[], Awaitable[str]],
+    vault: SecretProvider,
     *,
     dates: DateIndexStore | None = None,
     timing: Timing | None = None,
@@ -86,11 +86,10 @@ def backend(
 ) -> ImapBackend | JmapBackend:
     """Return the backend of an account as config.toml describes it. Opens nothing by itself."""
     from mcp_proton.imap.backend import ImapBackend
-    from mcp_proton.imap.endpoint import Credentials
 
     if account.kind is Kind.JMAP:
-        return _jmap(name, account, password)
-    login = Credentials(account.username, password)
+        return _jmap(name, account, lambda: vault.secret(name))
+    login = logins.credentials(name, account, vault)
     more: More = {
         "identity": _IDENTITY,
         "dates": dates,
@@ -98,8 +97,10 @@ def backend(
         "outlet": outlet(account, login),
         "configured": account.senders,
     }
+    if account.provider is not None:
+        more["provider"] = account.provider
     if account.kind is Kind.BRIDGE:
-        return _bridge(name, account, password, known, guarded=account.guarded_trash, sightings=sightings, **more)
+        return _bridge(name, account, login, known, guarded=account.guarded_trash, sightings=sightings, **more)
     return ImapBackend(name, endpoint(account), login, **more)
 
 
@@ -108,14 +109,15 @@ def _jmap(name: str, account: Account, password: Callable[[], Awaitable[str]]) -
     from mcp_proton.jmap.endpoint import Auth, Credentials, Endpoint
 
     place = Endpoint(account.url or "", tuple(account.origins or ()))
-    login = Credentials(account.username, password, account.auth or Auth.BASIC)
+    auth = Auth.BEARER if account.by_token else Auth.BASIC
+    login = Credentials(account.username, password, auth, lasting=not account.of_caller)
     return JmapBackend(name, place, login, labels=account.labels, sends=account.sending, configured=account.senders)
 
 
 def _bridge(
     name: str,
     account: Account,
-    password: Callable[[], Awaitable[str]],
+    login: Credentials,
     known: KnownFindings | None,
     *,
     guarded: bool = False,
@@ -123,9 +125,7 @@ def _bridge(
     **more: Unpack[More],
 ) -> BridgeBackend:
     from mcp_proton.bridge.backend import BridgeBackend
-    from mcp_proton.imap.endpoint import Credentials
 
-    login = Credentials(account.username, password)
     more.setdefault("identity", _IDENTITY)
     more.setdefault("outlet", outlet(account, login))
     more.setdefault("configured", account.senders)

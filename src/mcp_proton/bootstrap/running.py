@@ -8,8 +8,11 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from mcp_proton.bootstrap import logins
 from mcp_proton.bootstrap.accounts import served, tried
+from mcp_proton.bootstrap.callers import Callers, Secrets
 from mcp_proton.bootstrap.clock import SystemClock
+from mcp_proton.bootstrap.internet import Internet
 from mcp_proton.bootstrap.owner import Rules, Settings, findings, settings, switches_file
 from mcp_proton.bootstrap.store import migrated, tokens_in
 from mcp_proton.config.inforce import ConfigFile
@@ -40,6 +43,7 @@ class Running:
     config: ConfigFile
     switches: SwitchFile
     tokens: SqlTokens
+    callers: Callers
 
 
 @asynccontextmanager
@@ -48,7 +52,7 @@ async def real(environ: Mapping[str, str]) -> AsyncIterator[Running]:
     from mcp_proton.storage.vault import Vault
 
     found = settings(environ)
-    vault = Vault({name: one.secret for name, one in found.config.accounts.items()}, environ)
+    vault = Vault(logins.places(found.config.accounts), environ)
     async with opened(found, vault, environ) as running:
         yield running
 
@@ -57,6 +61,7 @@ async def real(environ: Mapping[str, str]) -> AsyncIterator[Running]:
 async def opened(found: Settings, vault: SecretProvider, environ: Mapping[str, str]) -> AsyncIterator[Running]:
     """Open the world that `found` describes, with the passwords of `vault`."""
     from mcp_proton.bridge.trials import Trials
+    from mcp_proton.documents.reading import ChildDocuments
     from mcp_proton.domain.effects import Effect
     from mcp_proton.services import registry
     from mcp_proton.services.service import MailService
@@ -84,7 +89,8 @@ async def opened(found: Settings, vault: SecretProvider, environ: Mapping[str, s
     journal = SqlJournal(database, clock, timedelta(days=kept.payload_days), runner)
     leases = SqlLeases(database, clock, runner)
     known = findings(found)
-    accounts = served(found, vault, known)
+    callers = Callers(config.current)
+    accounts = served(found, Secrets(vault, callers, found.config.accounts), known)
     trials = Trials(lambda name: tried(found, name, vault, known), known, leases, clock)
     artifacts = FileArtifacts(
         found.folders.artifacts,
@@ -110,14 +116,16 @@ async def opened(found: Settings, vault: SecretProvider, environ: Mapping[str, s
         sendings=SqlSendings(database),
         draft_notes=SqlDraftNotes(database, clock),
         channels=SqlChannels(database, clock),
+        documents=ChildDocuments(),
         files=FileMailFiles(exports=lambda: rules.folders(Effect.EXPORT), imports=lambda: rules.folders(Effect.IMPORT)),
+        remote=Internet(kept),
         alarm=SqlSwitches(database, switches_file(found), clock).freeze,
         clear=lambda: trials.clear(accounts.names),
     )
     service = MailService(world)
     tidying = asyncio.create_task(_tidy(journal, artifacts, timedelta(days=kept.journal_days)))
     try:
-        yield Running(service, found, trials, config, switches, tokens_in(found, database))
+        yield Running(service, found, trials, config, switches, tokens_in(found, database), callers)
     finally:
         await service.aclose()
         tidying.cancel()

@@ -10,12 +10,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcp_proton.bridge import admission, resend
-from mcp_proton.bridge.looking import InternalIdToken
 from mcp_proton.bridge.occurrences import PLACES
 from mcp_proton.domain.errors import Ambiguous, Conflict, Invalid, MailError, OverLimit, Unsupported
 from mcp_proton.domain.mail import Flag, Role
 from mcp_proton.imap import keys
 from mcp_proton.imap.appending import Appending, check_size, own_id
+from mcp_proton.imap.fetching import Items
 from mcp_proton.imap.mailboxes import wire_name
 from mcp_proton.mime.headers import message_ids
 
@@ -36,6 +36,8 @@ LARGEST = 22_000_000
 """octets: encrypted and armoured, more than this is over Proton's 30 MiB"""
 KEPT = frozenset({Flag.SEEN, Flag.FLAGGED, Flag.ANSWERED})
 """flags an import keeps; others are gone with the next event"""
+LOOK = Items(envelope=True)
+"""what Bridge answers from its database: a section would have it read the whole message again"""
 
 
 class BridgeAppending(Appending):
@@ -81,7 +83,7 @@ class BridgeAppending(Appending):
         """Raise `Ambiguous` when what is there now is not what was put there."""
         uidvalidity, uid = keys.read(handle.key)
         async with self._pool().writing(wire_name(to), uidvalidity=uidvalidity) as box:
-            rows = await box.fetch_all([uid], InternalIdToken.items)
+            rows = await box.fetch_all([uid], LOOK)
         given = await own_id(mail)
         shown = rows[0].envelope if rows else None
         if shown is not None and given and next(iter(message_ids(shown.message_id)), "") != given:

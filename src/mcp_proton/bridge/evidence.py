@@ -134,7 +134,7 @@ def features_of(
     standing = {
         **dict.fromkeys(_READING, Standing.AVAILABLE),
         **standings(version, findings),
-        **dict.fromkeys(_LACKING, Standing.UNAVAILABLE),
+        **dict.fromkeys((*_LACKING, *features.BEYOND_MAIL), Standing.UNAVAILABLE),
         **dict.fromkeys(_SENDING, Standing.AVAILABLE if version == RECORDED else Standing.UNVERIFIED),
         "idle": Standing.AVAILABLE if "IDLE" in capabilities else Standing.UNAVAILABLE,
     }

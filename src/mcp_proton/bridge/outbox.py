@@ -13,9 +13,9 @@ from mcp_proton.bridge.looking import ID_HEADER, InternalIdToken
 from mcp_proton.bridge.proof import MISMATCH
 from mcp_proton.domain.outgoing import Capacity, Repetition, Trace
 from mcp_proton.imap import keys
+from mcp_proton.imap.errors import gone
 from mcp_proton.imap.fetching import Items
 from mcp_proton.imap.mailboxes import wire_name
-from mcp_proton.imap.messages import gone
 from mcp_proton.imap.outbox import Outbox
 
 if TYPE_CHECKING:

@@ -20,11 +20,16 @@ from mcp_proton.domain.caller import owner
 from mcp_proton.domain.errors import MailError
 from mcp_proton.domain.handles import SLUG
 from mcp_proton.domain.mail import Identity
+from mcp_proton.imap.endpoint import TlsMode
+from mcp_proton.imap.providers import PROVIDERS
+from mcp_proton.imap.providers import Name as Provider
+from mcp_proton.imap.providers import Provider as KnownProvider
 from mcp_proton.jmap.endpoint import Auth, Endpoint
 
 from . import senders
 from .oauth import OAuth, Words
-from .secrets import secret_place
+from .renewal import Renewal
+from .secrets import CALLER, account_secret
 from .serving import Serving
 from .table import Table
 
@@ -114,34 +119,47 @@ Days = Annotated[StrictInt, Field(ge=0, le=3_650)]
 Text = Annotated[str, Field(min_length=1)]
 
 
-SENDING_KEYS = frozenset({"sending", "smtp_host", "smtp_security", "smtp_certificate", "identities", "signatures"})
-"""Keys of an account that the owner writes by hand."""
-_ONLY_FOR_JMAP = ("url", "auth", "labels", "origins")
-_NOT_FOR_JMAP = ("imap_port", "smtp_port", "smtp_host", "smtp_security", "smtp_certificate", "security", "certificate")
+BY_HAND = frozenset({"sending", "smtp_host", "smtp_security", "smtp_certificate", "identities", "signatures", "oauth"})
+"""Keys of an account that the owner writes by hand: set-up leaves them as they are."""
+_ONLY_FOR_JMAP = ("url", "labels", "origins")
+_NOT_FOR_JMAP = (
+    "imap_port", "smtp_port", "smtp_host", "smtp_security", "smtp_certificate", "security", "certificate", "oauth",
+)  # fmt: skip
+
+
+_HERE = ("127.0.0.1", "::1")
+_SECURITY = {TlsMode.IMPLICIT: Security.TLS, TlsMode.STARTTLS: Security.STARTTLS, TlsMode.PLAIN: Security.PLAIN}
 
 
 class Account(Table):
     """`[accounts.NAME]`: one login.
 
+    `provider` says by a name what is well known of one: kind imap, and what is left out of host, ports and security.
+
     `sending` off: mail is read, filed and drafted only. What is left out of `smtp_…` is as for IMAP. `identities` are the
     addresses to send as, beside the login name; `signatures` are by address.
-    For kind jmap: `url` is the session's or only its origin, `auth` how the secret is shown, `labels` the path below which
+    `auth` is how the secret is shown: as a password, or (`bearer`) as an access token. With a table `oauth` the secret is
+    a refresh token, and access tokens are had for it. The secret `caller` is the token of whoever asks, passed on to a JMAP
+    server: nothing is stored, and the account is one client's, which is one of `subjects`.
+    For kind jmap: `url` is the session's or only its origin, `labels` the path below which
     mailboxes are labels, `origins` are further places the password may go to, since some servers hand out blobs elsewhere.
 
     `guarded_trash`: on Bridge, a star holds what is moved to Trash until it was seen there.
     """
 
     kind: Annotated[Kind, BeforeValidator(_kind)]
+    provider: Provider | None = None
     host: Host = "127.0.0.1"
     imap_port: Port | None = None
     smtp_port: Port | None = None
     security: Security | None = None
     username: Text
-    secret: Annotated[str, AfterValidator(secret_place)]
+    secret: Annotated[str, AfterValidator(account_secret)]
     certificate: Fingerprint | None = None
     guarded_trash: StrictBool = False
     url: Url | None = None
     auth: Auth | None = None
+    oauth: Renewal | None = None
     labels: Text | None = None
     origins: list[Url] | None = None
     sending: StrictBool = True
@@ -150,6 +168,14 @@ class Account(Table):
     smtp_certificate: Fingerprint | None = None
     identities: list[Sender] = Field(default_factory=list)
     signatures: dict[str, str] = Field(default_factory=dict)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _as_the_provider_is(cls, given: object) -> object:
+        if not isinstance(given, dict) or given.get("provider") not in frozenset(Provider):
+            return given
+        known = PROVIDERS[Provider(given["provider"])]
+        return {"kind": Kind.IMAP, "host": known.host} | {key: one for key, one in given.items() if one is not None}
 
     @model_validator(mode="after")
     def _whole(self) -> Self:
@@ -160,14 +186,44 @@ class Account(Table):
         for key in _NOT_FOR_JMAP if self.kind is Kind.JMAP else _ONLY_FOR_JMAP:
             if getattr(self, key) is not None:
                 raise ValueError(f"{key} is not for kind {self.kind.value}")
+        if self.provider is not None and self.kind is not Kind.IMAP:
+            raise ValueError(f"provider is for kind imap, not for kind {self.kind.value}")
         if self.guarded_trash and self.kind is not Kind.BRIDGE:
             raise ValueError("guarded_trash is for kind bridge: any other server moves a message to Trash in one step")
-        if self.security is Security.PLAIN and self.host not in ("127.0.0.1", "::1"):
-            raise ValueError("security plain is possible only with host 127.0.0.1 or ::1")
-        if self.smtp_protection is Security.PLAIN and self.submission_host not in ("127.0.0.1", "::1"):
-            raise ValueError("smtp_security plain is possible only with smtp_host 127.0.0.1 or ::1")
         senders.identities(self.identities, self.signatures)
         return self
+
+    @model_validator(mode="after")
+    def _encrypted(self) -> Self:
+        if self.security is Security.PLAIN and self.host not in _HERE:
+            raise ValueError("security plain is possible only with host 127.0.0.1 or ::1")
+        if self.smtp_protection is Security.PLAIN and self.submission_host not in _HERE:
+            raise ValueError("smtp_security plain is possible only with smtp_host 127.0.0.1 or ::1")
+        return self
+
+    @model_validator(mode="after")
+    def _has_a_way_to_log_in(self) -> Self:
+        if self.kind is Kind.BRIDGE and (self.auth is not None or self.oauth is not None):
+            raise ValueError("auth and oauth are not for kind bridge: Bridge takes the password it shows")
+        if self.of_caller and (self.kind is not Kind.JMAP or self.auth is Auth.BASIC):
+            raise ValueError("secret caller is for kind jmap, where callers' tokens are passed on (auth bearer)")
+        if self.oauth is not None and self.auth is Auth.BASIC:
+            raise ValueError("oauth is for access tokens, and auth basic for passwords: leave out one of them")
+        if self.oauth is not None and self.secret.partition(":")[0] not in ("keyring", "file"):
+            raise ValueError("with oauth, secret must be keyring or file:PATH: new refresh tokens are stored there")
+        if self.oauth is not None and self.token_url is None:
+            raise ValueError("oauth needs token_url: where access tokens are renewed")
+        if self.known is not None and self.known.password is None and not self.by_token:
+            raise ValueError(
+                f'{self.known.title} takes no passwords: auth = "bearer" with a secret that gives an access token, or '
+                "a table oauth"
+            )
+        return self
+
+    @property
+    def known(self) -> KnownProvider | None:
+        """What is well known of its provider."""
+        return None if self.provider is None else PROVIDERS[self.provider]
 
     @property
     def protection(self) -> Security:
@@ -187,13 +243,13 @@ class Account(Table):
 
     @property
     def submission_host(self) -> str:
-        """Where mail is handed over: as written, else where it is read."""
-        return self.smtp_host or self.host
+        """Where mail is handed over: as written, else as the provider has it, else where it is read."""
+        return self.smtp_host or (self.known.smtp_host if self.known else self.host)
 
     @property
     def smtp_protection(self) -> Security:
-        """How to connect for sending: as written, else as for reading."""
-        return self.smtp_security or self.protection
+        """How to connect for sending: as written, else as the provider has it, else as for reading."""
+        return self.smtp_security or (_SECURITY[self.known.smtp_tls] if self.known else self.protection)
 
     @property
     def smtp(self) -> int:
@@ -206,6 +262,21 @@ class Account(Table):
         """The certificate trusted for sending: as written, else that of the same host."""
         same = self.certificate if self.submission_host == self.host else None
         return self.smtp_certificate or same
+
+    @property
+    def by_token(self) -> bool:
+        """Whether one logs in with access tokens."""
+        return self.oauth is not None or self.auth is Auth.BEARER or self.of_caller
+
+    @property
+    def of_caller(self) -> bool:
+        """Whether it is reached with the token of whoever asks."""
+        return self.secret == CALLER
+
+    @property
+    def token_url(self) -> str | None:
+        """Where access tokens are renewed: as written, else as the provider has it."""
+        return (self.oauth.token_url if self.oauth else None) or (self.known.token_url if self.known else None)
 
     @property
     def senders(self) -> tuple[Identity, ...]:
@@ -241,12 +312,17 @@ class Service(Serving):
 
 
 class Storage(Table):
-    """`[storage]`: how long what is kept. Zero days: not beyond the moment it is settled."""
+    """`[storage]`: how long what is kept. Zero days: not beyond the moment it is settled.
+
+    `fetch_megabytes` and `fetch_seconds` bound one file that is fetched from an https address.
+    """
 
     journal_days: Days = 90
     payload_days: Days = 0
     artifact_days: Days = 1
     artifact_megabytes: Annotated[StrictInt, Field(ge=1, le=1_000_000)] = 1_024
+    fetch_megabytes: Annotated[StrictInt, Field(ge=1, le=10_000)] = 25
+    fetch_seconds: Annotated[StrictInt, Field(ge=1, le=3_600)] = 30
     date_index: StrictBool = True
 
 
@@ -266,6 +342,20 @@ class Config(Table):
             raise ValueError("a subject can be one client only; `subjects` of two clients name the same")
         return self
 
+    @model_validator(mode="after")
+    def _each_account_of_a_caller_is_one_person_s(self) -> Self:
+        """INVARIANT: else one subject's token, handles or journal would be another's (J-80)."""
+        theirs = {name for name, one in self.accounts.items() if one.of_caller}
+        if theirs and self.oauth is None:
+            raise ValueError("secret caller needs `[oauth]`: only its tokens are passed on")
+        if theirs and any(one.accounts is None for one in self.clients.values()):
+            raise ValueError("with an account whose secret is caller, each client must name its `accounts`")
+        for name in sorted(theirs):
+            clients = [one for one in self.clients.values() if name in (one.accounts or ())]
+            if len(clients) > 1 or any(len(one.subjects) != 1 for one in clients):
+                raise ValueError("an account whose secret is caller is for one client, and that for one of `subjects`")
+        return self
+
     @property
     def default_account(self) -> str | None:
         """The account meant where none is named: the owner's choice, else the only one."""
@@ -281,6 +371,11 @@ class Config(Table):
     def client_of(self, subject: str) -> str | None:
         """Return the client that an authorization server calls so."""
         return next((name for name, one in self.clients.items() if subject in one.subjects), None)
+
+    def client_with(self, account: str) -> str | None:
+        """Return the one client that names an account; None where that is nobody, or several."""
+        named = [name for name, one in self.clients.items() if account in (one.accounts or ())]
+        return named[0] if len(named) == 1 else None
 
     def reviews(self, client: str) -> bool:
         """Whether the owner declared a client a review channel."""

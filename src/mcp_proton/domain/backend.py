@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
@@ -14,6 +14,7 @@ from .handles import Handle
 from .mail import Envelope, Identity, Mailbox, Role, Structure
 from .outcome import Fate
 from .outgoing import Octets, Submits
+from .powers import Quota, ServerPowers
 from .query import Query
 from .transfer import Whole
 from .walk import Interval, Stretch
@@ -109,19 +110,23 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A page of rows. `continuation` is None only when nothing is left."""
+    """A page of rows. `continuation` is None only when nothing is left.
+
+    `excerpts` are the words around what was found inside a message, where it was looked into anyway: content.
+    """
 
     rows: Sequence[Envelope]
     coverage: Coverage
     continuation: str | None = None
+    excerpts: Mapping[Handle, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Health:
     """What a look at the account showed. `mode` is combined or split (Bridge); `syncing` None: it cannot be known.
 
-    `unproved` and `disproved` are families of changes whose row in the effect table is not known to hold on this version,
-    or is known not to.
+    `login` is who the server says was let in, `quotas` how full it is, where it tells that. `unproved` and `disproved`
+    are families of changes whose row in the effect table is not known to hold on this version, or is known not to.
     """
 
     connected: bool
@@ -130,6 +135,8 @@ class Health:
     mode: str | None = None
     capabilities: tuple[str, ...] = ()
     syncing: bool | None = None
+    login: str = ""
+    quotas: tuple[Quota, ...] = ()
     unproved: tuple[str, ...] = ()
     disproved: tuple[str, ...] = ()
     code: str | None = None
@@ -334,6 +341,11 @@ class MailBackend(Protocol):
     @property
     def submits(self) -> Submits | None:
         """The power to send. None: this account reads, files and drafts only."""
+        ...
+
+    @property
+    def powers(self) -> ServerPowers | None:
+        """What the server does beyond keeping mail. None: nothing that we know of."""
         ...
 
     async def aclose(self) -> None:

@@ -19,10 +19,11 @@ from .mail import Role
 
 
 class Evidence(StrEnum):
-    """How we know: read in source, seen in a recording, tried on Proton's engine or on a server of the standard, seen on
-    a live account, or not at all."""
+    """How we know: said by an RFC or by the provider itself, read in source, seen in a recording, tried on Proton's engine
+    or on a server of the standard, seen on a live account, or not at all."""
 
     STANDARD = "standard"
+    DOCUMENTED = "documented"
     SOURCE = "source"
     RECORDED = "recorded"
     ENGINE = "engine"

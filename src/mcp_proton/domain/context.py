@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 
 from .caller import Caller
 from .consequences import Consequence
+from .documents import Documents
 from .draft_notes import DraftNotes
 from .effects import Effect
 from .handles import Handle
@@ -20,11 +21,14 @@ from .outcome import Fate, Tally
 from .outgoing import Letter, Octets
 from .plan import Doubt
 from .ports import Artifacts, Clock, Journal, MailBackend
+from .remote import Remote
 from .sendings import Sending, Sendings
 from .transfer import MailFiles
 
 Act = Callable[[MailBackend, Mailbox, Sequence[Handle]], Awaitable[Sequence[Fate]]]
 """Acts on some messages of one mailbox, all at once, and tells how each ended."""
+Known = Callable[[MailBackend, Sequence[Handle]], Awaitable[Mapping[Handle, str]]]
+"""Says what each can be found again by: asked of a chunk before its intent is written."""
 
 if TYPE_CHECKING:
     from .operation import Result
@@ -87,6 +91,11 @@ class Context(Protocol):
         ...
 
     @property
+    def remote(self) -> Remote:
+        """Files on the internet."""
+        ...
+
+    @property
     def journal(self) -> Journal:
         """The journal; it scopes records by the caller it is given."""
         ...
@@ -102,8 +111,13 @@ class Context(Protocol):
         ...
 
     @property
+    def documents(self) -> Documents | None:
+        """The readers of documents; None where there are none."""
+        ...
+
+    @property
     def spool(self) -> Path | None:
-        """Where mail is put together on its way out."""
+        """Where mail is held on its way."""
         ...
 
     @property
@@ -174,15 +188,17 @@ class Context(Protocol):
         what: str,
         *,
         provable: bool = False,
-        known: Mapping[Handle, str] | None = None,
+        known: Mapping[Handle, str] | Known | None = None,
         step: int | None = None,
+        into: str | None = None,
     ) -> Tally:
         """Act on many messages, a chunk at a time: intent, act, fate. The only way to change messages.
 
         Stops between chunks when asked to, when the rules say no by now, and when the account cannot be reached;
         what was not begun is SKIPPED. `provable`: identities are noted with the intent, so that a chunk whose
         answer is lost can be settled by looking; `known` gives those that the backend does not know. `step`: how many
-        at once, where that is not what is usual. A repeated handle is acted upon once.
+        at once, where that is not what is usual. `into`: another account that is changed by it, and held with the
+        messages' own. A repeated handle is acted upon once.
         """
         ...
 

@@ -17,6 +17,7 @@ class Effect(StrEnum):
     DELETE_FOLDER = "delete_folder"
     DELETE_LABEL = "delete_label"
     INGEST = "ingest"
+    FETCH = "fetch"
     EXPORT = "export"
     IMPORT = "import"
     AUTOMATE = "automate"
@@ -38,8 +39,9 @@ _MEANINGS = {
     Effect.DELETE_FOLDER: "deleted a folder",
     Effect.DELETE_LABEL: "deleted a label",
     Effect.INGEST: "took in a local file",
-    Effect.EXPORT: "wrote mail or an attachment into a file",
-    Effect.IMPORT: "made mail out of files",
+    Effect.FETCH: "fetched a file from an internet address",
+    Effect.EXPORT: "wrote mail or an attachment into a file or another account",
+    Effect.IMPORT: "made mail out of files or of another account's mail",
     Effect.AUTOMATE: "arranged something that happens later without being asked again",
     Effect.ADMINISTER: "changed the rules themselves",
 }
@@ -51,6 +53,9 @@ CHANGING = frozenset(
     {Effect.ORGANIZE, Effect.DRAFT, Effect.DESTROY, Effect.DELETE_FOLDER, Effect.DELETE_LABEL, Effect.IMPORT}
 )
 """Effects that change what is in an account: one writer at a time."""
+
+REACHING = frozenset({Effect.SEND, Effect.FETCH})
+"""Effects that others notice: what they have once heard cannot be unsaid."""
 
 DESTRUCTIVE = frozenset({Effect.DESTROY, Effect.DELETE_FOLDER, Effect.DELETE_LABEL})
 """Effects that cannot be taken back."""

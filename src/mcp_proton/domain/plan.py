@@ -65,12 +65,13 @@ class Unfamiliar:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Everything a decision needs. Plans add up: `ready | doing`."""
+    """Everything a decision needs. Plans add up: `ready | doing`. `hosts` are those that files are fetched from."""
 
     impacts: frozenset[Impact] = frozenset()
     targets: tuple[Handle, ...] = ()
     recipients: tuple[str, ...] = ()
     paths: tuple[Path, ...] = ()
+    hosts: tuple[str, ...] = ()
     review: tuple[ReviewLine, ...] = field(default=())
     unfamiliar: tuple[Unfamiliar, ...] = ()
     doubts: frozenset[Doubt] = frozenset()
@@ -81,6 +82,7 @@ class Plan:
             targets=tuple(dict.fromkeys((*self.targets, *other.targets))),
             recipients=tuple(dict.fromkeys((*self.recipients, *other.recipients))),
             paths=tuple(dict.fromkeys((*self.paths, *other.paths))),
+            hosts=tuple(dict.fromkeys((*self.hosts, *other.hosts))),
             review=(*self.review, *other.review),
             unfamiliar=tuple(dict.fromkeys((*self.unfamiliar, *other.unfamiliar))),
             doubts=self.doubts | other.doubts,
@@ -97,7 +99,11 @@ class Plan:
         return frozenset(impact.scope.account for impact in self.impacts if impact.scope.account)
 
     def units(self, effect: Effect, account: str | None = None) -> int:
-        """Return how much this counts against a limit: one mail for SEND, else the messages touched, at least one."""
+        """Return how much this counts against a limit: one mail for SEND, else the messages touched, at least one.
+
+        In an account that none of the messages is of yet, all of them count: they are put there.
+        """
         if effect is Effect.SEND:
             return 1
-        return max(1, sum(1 for handle in self.targets if account is None or handle.account == account))
+        own = sum(1 for handle in self.targets if account is None or handle.account == account)
+        return own or max(1, len(self.targets))

@@ -232,3 +232,7 @@ class SecretProvider(Protocol):
     async def secret(self, account: str) -> str:
         """Return the account's password. `AuthFailed` with what to do when it is not there."""
         ...
+
+    async def keep(self, account: str, secret: str) -> None:
+        """Store another in its place. `AuthFailed` where the place is not one that can be written."""
+        ...

@@ -29,7 +29,7 @@ MAIL: Mapping[str, frozenset[Effect]] = {
             Effect.AUTOMATE,
         }
     ),
-    SEND: frozenset({Effect.SEND, Effect.INGEST}),
+    SEND: frozenset({Effect.SEND, Effect.INGEST, Effect.FETCH}),  # what reaches out of the house
 }
 """What each scope leaves open."""
 

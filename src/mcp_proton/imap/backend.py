@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, TypedDict
 
 from mcp_proton.domain.errors import Invalid, MailError, Stale, Unavailable, Unsupported
 from mcp_proton.domain.ports import Health, Standing
-from mcp_proton.imap import effect_tables, features, health, roles, senders
+from mcp_proton.imap import effect_tables, features, gmail, health, providers, roles, senders
 from mcp_proton.imap.appending import Appending
 from mcp_proton.imap.errors import ConnectionLost, printable
-from mcp_proton.imap.filing import Filing
+from mcp_proton.imap.filing import GMAIL, STANDARD, Filing, Manners
 from mcp_proton.imap.flagging import Flagging
 from mcp_proton.imap.homes import Homes
 from mcp_proton.imap.idwalk import IdWalk
@@ -20,6 +20,7 @@ from mcp_proton.imap.marks import Marks, MessageIdToken
 from mcp_proton.imap.messages import Messages
 from mcp_proton.imap.outbox import Outbox
 from mcp_proton.imap.pool import Pool
+from mcp_proton.imap.providers import PROVIDERS
 from mcp_proton.imap.proving import Proving
 from mcp_proton.imap.search import Habits, Searches
 from mcp_proton.imap.streaming import STEP
@@ -60,6 +61,7 @@ class Settings(TypedDict, total=False):
     timing: Timing | None
     outlet: Outlet | None
     configured: Sequence[Identity]
+    provider: providers.Name | None
 
 
 class ImapBackend:
@@ -85,8 +87,10 @@ class ImapBackend:
         timing: Timing | None = None,
         outlet: Outlet | None = None,
         configured: Sequence[Identity] = (),
+        provider: providers.Name | None = None,
     ) -> None:
         self.name = name
+        self._provider_name, self._provider = provider, None if provider is None else PROVIDERS[provider]
         self._configured = tuple(configured)
         self._endpoint, self._credentials, self._identity = endpoint, credentials, identity
         self._session_habits, self._limits, self._timing = sessions, limits, timing
@@ -99,24 +103,26 @@ class ImapBackend:
         self._messages = Messages(self._pool, self._mailbox_of, step=self.step)
         self._homes = Homes(self._known, senders.own(credentials.username, configured))
         self._flagging = Flagging(self._pool, self._mailbox_of)
-        self._filing = Filing(self._pool, self._mailbox_of, self._homes, self._marks)
+        self._filing = Filing(self._pool, self._mailbox_of, self._homes, self._marks, self._manners)
         self._proving = Proving(self._pool, self._mailbox_of, self._known, self._marks)
         self._changes = MailboxChanges(self._pool, self._listed)
         self._appending = Appending(self._pool)
         self._tracing = Tracing(self._searches, self._known)
         self._outbox: Outbox | None = None
         if outlet is not None:
-            self._outbox = Outbox(outlet, self._tracing, self._pool)
+            self._outbox = Outbox(outlet, self._tracing, self._pool, self._provider)
 
     # --- what is known without asking ------------------------------------------------------------------------------
 
     def features(self) -> Mapping[str, Standing]:
-        """Standing of every word of `features.WORDS`, by what the server advertised at the last login."""
-        return self._with_sending(features.of_standard(self._capabilities()))
+        """Standing of every word of `features.WORDS`, by what the server advertised at the last login, and of what is
+        known of its provider beside that."""
+        known = features.of_provider(self._capabilities(), self._provider, self._provider_name)
+        return self._with_sending(known)
 
     def consequences(self) -> EffectTable:
-        """The effect table of a standard IMAP server."""
-        return self._table
+        """The effect table of a standard IMAP server, or Gmail's where it is Gmail."""
+        return gmail.table() if self._is_gmail() else self._table
 
     # --- looking ---------------------------------------------------------------------------------------------------
 
@@ -244,6 +250,10 @@ class ImapBackend:
         """By SMTP, where the owner configured it."""
         return self._outbox
 
+    @property
+    def powers(self) -> None:
+        """None."""
+
     async def check_sending(self) -> None:
         """Log in as for sending, and send nothing. Raises `Unsupported` without an SMTP server, or an `Unavailable`."""
         if self._outbox is None:
@@ -264,7 +274,7 @@ class ImapBackend:
         return standing if self._outbox is not None else {**standing, **without}
 
     def _arranged(self, entries: Iterable[ListEntry]) -> list[Mailbox]:
-        return roles.mailboxes(self.name, entries)
+        return roles.mailboxes(self.name, entries, None if self._provider is None else self._provider.roles)
 
     def _is_dear(self, mailbox: Mailbox) -> bool:
         """Whether counting this mailbox costs so much that it is done only when asked for."""
@@ -280,6 +290,12 @@ class ImapBackend:
             capabilities=tuple(sorted(self._capabilities() or ())),
             syncing=False,
         )
+
+    def _is_gmail(self) -> bool:
+        return gmail.is_meant(self._capabilities(), self._provider)
+
+    def _manners(self) -> Manners:
+        return GMAIL if self._is_gmail() else STANDARD
 
     # --- parts ------------------------------------------------------------------------------------------------------
 

@@ -18,7 +18,7 @@ from mcp_proton.imap.uids import UidSet
 
 if TYPE_CHECKING:
     from array import array
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Sequence
 
     from mcp_proton.domain.errors import MailError
     from mcp_proton.imap.asks import Ask
@@ -82,11 +82,14 @@ class Box:
         """Whether the server advertises it (P-65)."""
         return self._session.can(capability)
 
-    def fetch(self, uids: Iterable[int] | UidSet, items: Items) -> RowStream:
+    def fetch(
+        self, uids: Iterable[int] | UidSet, items: Items, *, on_missing: Callable[[], Awaitable[None]] | None = None
+    ) -> RowStream:
         """The rows, one a message, as they arrive, in the server's order (Bridge: any). Long sets become several
         commands, two under way at a time; a slow reader holds the server back. After the last row, if UIDs named one by
-        one were missing, the mailbox is looked at again: raises Rebuilt if its UIDs are void."""
-        return RowStream(self._session, as_set(uids), items, self.look_again)
+        one were missing, the mailbox is looked at again: raises Rebuilt if its UIDs are void. Who has several under way at
+        once does that later, when all have ended: `on_missing` is called instead."""
+        return RowStream(self._session, as_set(uids), items, on_missing or self.look_again)
 
     async def fetch_all(self, uids: Iterable[int] | UidSet, items: Items) -> list[FetchRow]:
         """The same at once: rows in the server's order. For pages; `fetch` for walks."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from mcp_proton.imap import utf7
 from mcp_proton.imap.asks import Ask, Done, Plain
+from mcp_proton.imap.bearer import Challenge
 from mcp_proton.imap.codes import CopyUid
 from mcp_proton.imap.passing import Passing
 from mcp_proton.imap.responses import (
@@ -33,7 +34,11 @@ from mcp_proton.imap.writer import Argument, Atom, Literal, MailboxName, Verbati
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from mcp_proton.imap.bearer import Mechanism
     from mcp_proton.imap.uids import UidSet
+
+LONGEST_FIRST = 7_000
+"""a longer answer isn't put into the command: some servers take lines of 8,192 octets at most"""
 
 
 class Capability(Ask[frozenset[str]]):
@@ -56,6 +61,15 @@ class StartTls(Plain):
 
     def __init__(self) -> None:
         super().__init__("STARTTLS", line(Atom("STARTTLS")))
+
+
+class Compress(Plain):
+    """COMPRESS DEFLATE (RFC 4978)."""
+
+    halts = True
+
+    def __init__(self) -> None:
+        super().__init__("COMPRESS", line(Atom("COMPRESS"), Atom("DEFLATE")))
 
 
 class Login(Plain):
@@ -89,6 +103,30 @@ class AuthenticatePlain(Plain):
             return b"*\r\n"  # a second question: PLAIN has none, so stop here
         self._sent = True
         return self._answer + b"\r\n"
+
+
+class AuthenticateBearer(Plain):
+    """AUTHENTICATE with an access token (`first`, in base64). What the server has against it is in `challenge`."""
+
+    secret = True
+
+    def __init__(self, mechanism: Mechanism, first: bytes, *, at_once: bool) -> None:
+        self._mechanism, self._first = mechanism, first
+        self._sent = at_once and len(first) <= LONGEST_FIRST
+        initial = [Atom(first.decode("ascii"))] if self._sent else []
+        super().__init__("AUTHENTICATE", line(Atom("AUTHENTICATE"), Atom(mechanism.value), *initial))
+        self.challenge = Challenge()
+        self._challenged = False
+
+    def go_ahead(self, text: bytes) -> bytes | None:
+        """The first `+` asks for the token, unless that was sent; another one says what is wrong with it."""
+        if not self._sent:
+            self._sent = True
+            return self._first + b"\r\n"
+        if self._challenged:
+            return b"*\r\n"
+        self._challenged, self.challenge = True, Challenge.read(text.removeprefix(b"+"))
+        return self._mechanism.after_challenge + b"\r\n"
 
 
 class Identify(Ask["Mapping[str, str]"]):

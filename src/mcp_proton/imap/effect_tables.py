@@ -14,7 +14,7 @@ _LOADER = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
 
 
 @cache
-def load(package: str) -> EffectTable:
-    """The table in `effects.yaml` of a package. Raises ValueError for a row that says nothing known."""
-    text = files(package).joinpath("effects.yaml").read_text("utf-8")
+def load(package: str, file: str = "effects.yaml") -> EffectTable:
+    """The table in a file of a package. Raises ValueError for a row that says nothing known."""
+    text = files(package).joinpath(file).read_text("utf-8")
     return EffectTable.read(yaml.load(text, Loader=_LOADER))  # noqa: S506 - both loaders are safe ones

@@ -15,6 +15,8 @@ from mcp_proton.domain.errors import Invalid
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from mcp_proton.imap.access_tokens import AccessTokens
+
 _HEX = re.compile(r"[0-9a-f]{64}")
 
 
@@ -80,7 +82,8 @@ def is_loopback(host: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """Who logs in. The password is asked for at every login and not kept."""
+    """Who logs in. The password is asked for at every login and not kept; with `tokens`, one of those is shown instead."""
 
     username: str
     password: Callable[[], Awaitable[str]] = field(repr=False)
+    tokens: AccessTokens | None = field(default=None, repr=False)

@@ -93,6 +93,11 @@ class Rebuilt(Stale):
         self.uidvalidity = uidvalidity
 
 
+def gone() -> Stale:
+    """The error for a handle whose message is not in its mailbox any more."""
+    return Stale("this handle no longer points at a message")
+
+
 def rejection(command: str, answer: str, code: Code | None, text: bytes) -> Rejected:
     """The error for a tagged NO or BAD."""
     if code is None:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 from mcp_proton.domain.errors import MailError, NotFound, Stale
 from mcp_proton.domain.mail import Structure
-from mcp_proton.domain.transfer import Whole
 from mcp_proton.imap import envelopes, keys, structures
-from mcp_proton.imap.contents import OUTLINE, WHOLE, batches
-from mcp_proton.imap.errors import Rejected
+from mcp_proton.imap.bulk import SUMMARY, Bulk
+from mcp_proton.imap.contents import OUTLINE
+from mcp_proton.imap.errors import Rejected, gone
 from mcp_proton.imap.fetching import FetchRange, Items
 from mcp_proton.imap.groups import grouped
 from mcp_proton.imap.mailboxes import wire_name
@@ -26,15 +26,13 @@ if TYPE_CHECKING:
 
     from mcp_proton.domain.handles import Handle
     from mcp_proton.domain.mail import Envelope, Mailbox
+    from mcp_proton.domain.transfer import Whole
     from mcp_proton.imap.box import Box
     from mcp_proton.imap.groups import Group
     from mcp_proton.imap.pool import Pool
-    from mcp_proton.imap.streaming import ByteStream
 
 LONGEST_HEADER = 256 * 1024
 AT_ONCE = 50
-
-SUMMARY = Items(flags=True, internaldate=True, size=True, envelope=True)
 
 
 class Messages:
@@ -82,27 +80,10 @@ class Messages:
         for group in await self._grouped(handles):
             try:
                 async with self._pool().reading(wire_name(group.mailbox), uidvalidity=group.uidvalidity) as box:
-                    async for one in self._whole(box, group):
+                    async for one in Bulk(box, group, step=self._step).messages():
                         yield one
             except Stale:
                 continue
-
-    async def _whole(self, box: Box, group: Group) -> AsyncIterator[Whole]:
-        rows = {row.uid: row for row in await box.fetch_all(group.uids, SUMMARY)}
-        shown = {uid: envelopes.envelope(group.mailbox, group.uidvalidity, row) for uid, row in rows.items()}
-        for batch in batches([row for row in rows.values() if (row.size or 0) <= WHOLE]):
-            async with box.fetch([row.uid for row in batch], Items(sections=("",))) as fetched:
-                async for got in fetched:
-                    octets = got.sections.get("")
-                    if octets is not None:
-                        yield Whole(shown[got.uid], _once(octets))
-        for row in rows.values():
-            if (row.size or 0) > WHOLE:
-                stream = box.stream(row.uid, step=self._step)
-                try:
-                    yield Whole(shown[row.uid], _streamed(stream))
-                finally:
-                    stream.leave()
 
     async def structure(self, handle: Handle) -> Structure:
         """Envelope and outline. Raises `Stale`."""
@@ -146,23 +127,6 @@ class Messages:
             if not isinstance(error, Stale):
                 raise error
         return groups
-
-
-async def _once(octets: bytes) -> AsyncIterator[bytes]:
-    yield octets
-
-
-async def _streamed(stream: ByteStream) -> AsyncIterator[bytes]:
-    try:
-        async for piece in stream:
-            yield piece
-    except (NotFound, Rejected):
-        raise gone() from None
-
-
-def gone() -> Stale:
-    """The error for a handle whose message is not in its mailbox any more."""
-    return Stale("this handle no longer points at a message")
 
 
 def no_such_part() -> NotFound:

@@ -11,8 +11,8 @@ import ssl
 from typing import TYPE_CHECKING
 
 from mcp_proton.domain.errors import AuthFailed, Unavailable, Unsupported, Untrusted
-from mcp_proton.imap import commands, tls
-from mcp_proton.imap.endpoint import TlsMode
+from mcp_proton.imap import bearer, commands, compression, tls
+from mcp_proton.imap.endpoint import TlsMode, is_loopback
 from mcp_proton.imap.errors import ConnectionLost, Rejected, RejectedForNow, border
 from mcp_proton.imap.limits import Limits, Timing
 from mcp_proton.imap.session import Session
@@ -22,6 +22,8 @@ from mcp_proton.imap.writer import SMALL_LITERAL
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from mcp_proton.imap.access_tokens import AccessTokens
+    from mcp_proton.imap.bearer import Challenge
     from mcp_proton.imap.endpoint import Credentials, Endpoint
 
 
@@ -32,8 +34,10 @@ async def open_session(
     identity: Mapping[str, str],
     limits: Limits | None = None,
     timing: Timing | None = None,
+    packed: bool | None = None,
 ) -> Session:
-    """A logged-in session, nothing selected. `identity` is what ID tells the server (name, version).
+    """A logged-in session, nothing selected. `identity` is what ID tells the server (name, version). `packed`: with
+    COMPRESS, where the server has it; None: unless it is on this machine, where packing costs more than it spares.
 
     Raises AuthFailed (the login was refused), Untrusted (certificate, or no TLS where it must be), ConnectionLost,
     TimedOut, ProtocolViolation. Whatever is raised, no connection is left behind.
@@ -46,8 +50,10 @@ async def open_session(
         if session.capabilities is None:
             session.capabilities = await session.run(commands.Capability())
         if not preauthenticated:
-            await _log_in(session, credentials)
+            await _log_in(session, endpoint, credentials)
         await _introduce(session, identity)
+        if session.can(compression.WORD) and (packed or (packed is None and not is_loopback(endpoint.host))):
+            await _pack(session)
     except BaseException:
         session.close()
         raise
@@ -123,7 +129,10 @@ def _any_certificate() -> ssl.SSLContext:
     return context
 
 
-async def _log_in(session: Session, credentials: Credentials) -> None:
+async def _log_in(session: Session, endpoint: Endpoint, credentials: Credentials) -> None:
+    if credentials.tokens is not None:
+        await _show_token(session, endpoint, credentials.username, credentials.tokens)
+        return
     username, password = credentials.username, await credentials.password()
     before, session.capabilities = session.capabilities or frozenset(), None
     try:
@@ -154,6 +163,32 @@ async def _authenticate(session: Session, capabilities: frozenset[str], username
         await session.run(by_sasl)
 
 
+async def _show_token(session: Session, endpoint: Endpoint, username: str, tokens: AccessTokens) -> None:
+    """AUTHENTICATE with an access token instead of a password."""
+    offered, session.capabilities = session.capabilities or frozenset(), None
+    mechanism = bearer.choose({word.removeprefix("AUTH=") for word in offered if word.startswith("AUTH=")})
+    if mechanism is None:
+        raise Unsupported("the mail server takes no access tokens", next="ask the owner to log in with a password")
+
+    async def show(token: str) -> Challenge | None:
+        first = mechanism.first(username, token, endpoint)
+        ask = commands.AuthenticateBearer(mechanism, first, at_once="SASL-IR" in offered)
+        try:
+            await session.run(ask)
+        except RejectedForNow:
+            raise
+        except Rejected:
+            return ask.challenge
+        return None
+
+    try:
+        refused = await bearer.shown(tokens, show)
+    except RejectedForNow as refusal:
+        raise Unavailable("the mail server lets nobody log in at the moment", code="login_unavailable") from refusal
+    if refused is not None:
+        raise refused.refusal()
+
+
 async def _introduce(session: Session, identity: Mapping[str, str]) -> None:
     if session.capabilities is None:
         session.capabilities = await session.run(commands.Capability())
@@ -164,3 +199,11 @@ async def _introduce(session: Session, identity: Mapping[str, str]) -> None:
             session.server_id = await session.run(commands.Identify(identity))
         except Rejected:
             session.server_id = {}
+
+
+async def _pack(session: Session) -> None:
+    try:
+        await session.run(commands.Compress())
+    except Rejected:
+        return
+    session.connection.pack()

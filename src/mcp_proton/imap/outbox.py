@@ -2,31 +2,40 @@
 
 from __future__ import annotations
 
+import asyncio
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from mcp_proton.domain.outgoing import Capacity
+from mcp_proton.domain.ports import Standing
+from mcp_proton.imap import gmail
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from datetime import datetime
 
     from mcp_proton.domain.handles import Handle
     from mcp_proton.domain.outgoing import Octets, Repetition, Submission, Trace
     from mcp_proton.imap.outlet import Outlet
     from mcp_proton.imap.pool import Pool
+    from mcp_proton.imap.providers import Provider
     from mcp_proton.imap.submit import Submitting
     from mcp_proton.imap.tracing import Tracing
 
-FILES_SENT = "X-GM-EXT-1"
-"""what servers advertise that put a copy of what they send into Sent by themselves"""
+JUST_NOW = timedelta(minutes=10)
+"""how long after a mail was begun its copy may still be on the way"""
 
 
 class Outbox:
     """`outlet` is where mail is handed over, `tracing` finds it again, `pool` tells what the server can."""
 
-    def __init__(self, outlet: Outlet, tracing: Tracing, pool: Callable[[], Pool]) -> None:
-        self._outlet, self._tracing, self._pool = outlet, tracing, pool
+    pauses = (1.0, 3.0, 6.0)
+    """seconds between two looks for a copy that may come"""
+
+    def __init__(
+        self, outlet: Outlet, tracing: Tracing, pool: Callable[[], Pool], provider: Provider | None = None
+    ) -> None:
+        self._outlet, self._tracing, self._pool, self._provider = outlet, tracing, pool, provider
 
     @cached_property
     def _submitting(self) -> Submitting:
@@ -53,8 +62,16 @@ class Outbox:
         return await self._submitting.submit(sender, recipients, mail)
 
     async def trace(self, message_id: str, since: datetime) -> Trace:
-        """By envelopes in Sent and Drafts."""
-        return await self._tracing.trace(message_id, since)
+        """By envelopes in Sent and Drafts. Where a server may file what it sends, and may be late, it is given a while: a
+        copy of ours would be the second one."""
+        found = await self._tracing.trace(message_id, since)
+        if self._may_file and datetime.now(UTC) - since < JUST_NOW:
+            for pause in self.pauses:
+                if found.sent is not None:
+                    break
+                await asyncio.sleep(pause)
+                found = await self._tracing.trace(message_id, since)
+        return found
 
     async def check_login(self) -> None:
         """Log in as for sending, and send nothing. Raises `AuthFailed`, `Untrusted` or another `Unavailable`."""
@@ -62,8 +79,13 @@ class Outbox:
 
     @property
     def files_sent(self) -> bool:
-        """As of the last login: Gmail and its kind do, others do not."""
-        return FILES_SENT in (self._pool().capabilities or ())
+        """As of the last login, and by what is known of the provider: Gmail and its kind do, others do not."""
+        known = self._provider is not None and self._provider.files_sent is Standing.AVAILABLE
+        return known or gmail.EXTENSION in (self._pool().capabilities or ())
+
+    @property
+    def _may_file(self) -> bool:
+        return self._provider is not None and self._provider.files_sent is Standing.UNVERIFIED
 
     @property
     def marks_answered(self) -> bool:

@@ -51,6 +51,8 @@ class Habits:
     """an unused session is closed after this"""
     turn: float = 120.0
     """the longest wait for a session"""
+    packed: bool | None = None
+    """sessions with COMPRESS; None: unless the server is on this machine"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,7 +317,12 @@ class Pool:
 
     async def _open(self) -> Session:
         session = await open_session(
-            self._endpoint, self._credentials, identity=self._identity, limits=self._limits, timing=self._timing
+            self._endpoint,
+            self._credentials,
+            identity=self._identity,
+            limits=self._limits,
+            timing=self._timing,
+            packed=self.habits.packed,
         )
         if self._closed:
             session.close()

@@ -21,6 +21,7 @@ _ATTRIBUTES: Mapping[str, Role] = {
     "\\archive": Role.ARCHIVE,
     "\\drafts": Role.DRAFTS,
     "\\flagged": Role.STARRED,
+    "\\important": Role.LABEL,
     "\\junk": Role.SPAM,
     "\\sent": Role.SENT,
     "\\trash": Role.TRASH,
@@ -46,12 +47,14 @@ _NAMES: Mapping[str, Role] = {
 _EMPTY = frozenset({"\\noselect", "\\nonexistent"})
 
 
-def mailboxes(account: str, entries: Iterable[ListEntry]) -> list[Mailbox]:
-    """The mailboxes of an ordinary IMAP account, parents first. Raises `Conflict` when two tags collide."""
+def mailboxes(account: str, entries: Iterable[ListEntry], names: Mapping[str, Role] | None = None) -> list[Mailbox]:
+    """The mailboxes of an ordinary IMAP account, parents first. `names`: further ones that say a role, in lower case.
+    Raises `Conflict` when two tags collide."""
+    known = {**_NAMES, **(names or {})}
     listed = [entry for entry in entries if entry.name]
     by_attribute = _claims(listed, special_use)
     taken = {role for role in by_attribute.values() if role in UNIQUE_ROLES}
-    by_name = _claims(listed, lambda entry: _free(well_known(entry.name, entry.delimiter), taken))
+    by_name = _claims(listed, lambda entry: _free(well_known(entry.name, entry.delimiter, known), taken))
     return arranged(
         [
             make(account, entry, by_attribute.get(entry.name) or by_name.get(entry.name) or Role.FOLDER)
@@ -86,12 +89,12 @@ def special_use(entry: ListEntry) -> Role | None:
     return next((_ATTRIBUTES[word] for word in sorted(_lower(entry)) if word in _ATTRIBUTES), None)
 
 
-def well_known(path: str, delimiter: str | None) -> Role | None:
+def well_known(path: str, delimiter: str | None, names: Mapping[str, Role] = _NAMES) -> Role | None:
     """The role a name claims: at the top, or directly below INBOX, where some servers put everything."""
     segments = path.split(delimiter) if delimiter else [path]
     if len(segments) == 2 and segments[0].upper() == "INBOX":
         segments = segments[1:]
-    return _NAMES.get(segments[0].casefold()) if len(segments) == 1 else None
+    return names.get(segments[0].casefold()) if len(segments) == 1 else None
 
 
 def arranged(boxes: Sequence[Mailbox]) -> list[Mailbox]:

@@ -1,4 +1,7 @@
-"""Rows of a long FETCH, handed over as they arrive; a reader that falls behind holds the server back."""
+"""Rows of a long FETCH, handed over as they arrive; a reader that falls behind holds the server back.
+
+INVARIANT: only a stream that is read holds the connection: another one may be waited for, and its rows come by the same way.
+"""
 
 from __future__ import annotations
 
@@ -38,12 +41,17 @@ class RowStream:
         self._weight = 0
         self._seen: set[int] = set()
         self._news = asyncio.Event()
-        self._over = False
+        self._over = self._read = False
+
+    async def begin(self) -> None:
+        """Ask for the first rows now. They are kept until somebody reads them: not for sets that memory cannot hold."""
+        await self._ask_ahead()
 
     def __aiter__(self) -> RowStream:
         return self
 
     async def __anext__(self) -> FetchRow:
+        self._read = True
         while not self._ready:
             if self._over or not await self._advance():
                 raise StopAsyncIteration
@@ -72,9 +80,7 @@ class RowStream:
     async def _advance(self) -> bool:
         """Waits until there is a row or nothing more to come (False)."""
         try:
-            while self._sets and len(self._running) < AHEAD:
-                ask = Fetch(self._sets.popleft(), self._items, give=self._give)
-                self._running += await self._connection.start([ask])
+            await self._ask_ahead()
             if not self._running:
                 return await self._finished()
             oldest = self._running[0]
@@ -91,6 +97,11 @@ class RowStream:
             raise
         return True
 
+    async def _ask_ahead(self) -> None:
+        while self._sets and len(self._running) < AHEAD:
+            ask = Fetch(self._sets.popleft(), self._items, give=self._give)
+            self._running += await self._connection.start([ask])
+
     async def _finished(self) -> bool:
         self._over = True
         if fetching.missing(self._uids, self._seen):
@@ -103,7 +114,7 @@ class RowStream:
         self._weight += weight
         if self._uids.exact:
             self._seen.add(row.uid)
-        if self._weight > HIGH_WATER:
+        if self._read and self._weight > HIGH_WATER:
             self._connection.pause()
         self._news.set()
 

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 from aiosmtplib.esmtp import parse_esmtp_extensions
 
 from mcp_proton.domain.errors import Defect, MailError, Unavailable, Unsupported, Untrusted
-from mcp_proton.imap import tls
+from mcp_proton.imap import bearer, tls
+from mcp_proton.imap.bearer import Challenge
 from mcp_proton.imap.endpoint import TlsMode
 from mcp_proton.imap.errors import ConnectionLost, ProtocolViolation, smtp_border
 from mcp_proton.imap.smtp_wire import Wire
@@ -79,6 +80,18 @@ class Conversation:
             if reply.code == GO_ON:
                 reply = await self._ask("logging in", b64encode(word.encode()))
         return reply
+
+    async def show_token(self, username: str, token: str) -> tuple[SMTPResponse, Challenge]:
+        """AUTH with an access token, and what the server has against it. `Unsupported` where it takes none."""
+        mechanism = bearer.choose({one.upper() for one in self.logins})
+        if mechanism is None:
+            raise Unsupported("the mail server takes no access tokens for sending")
+        first = mechanism.first(username, token, self._endpoint)
+        reply = await self._ask("logging in", b"AUTH", mechanism.value.encode(), first)
+        if reply.code != GO_ON:
+            return reply, Challenge()
+        challenge = Challenge.read(reply.message.encode())
+        return await self._ask("logging in", mechanism.after_challenge), challenge
 
     async def sender(self, address: str, parameters: Sequence[str]) -> SMTPResponse:
         """MAIL FROM. The address was checked by the caller (`mail_paths`)."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from mcp_proton.domain.errors import AuthFailed, Invalid, MailError, Unavailable, Unsupported
 from mcp_proton.domain.outgoing import Accepted, Delivery, Submission
 from mcp_proton.domain.role_addresses import is_role_address
-from mcp_proton.imap import mail_paths, smtp, wire_text
+from mcp_proton.imap import bearer, mail_paths, smtp, wire_text
 from mcp_proton.imap.errors import printable
 
 if TYPE_CHECKING:
@@ -22,9 +22,13 @@ if TYPE_CHECKING:
     from aiosmtplib import SMTPResponse
 
     from mcp_proton.domain.outgoing import Octets
+    from mcp_proton.imap.access_tokens import AccessTokens
+    from mcp_proton.imap.bearer import Challenge
     from mcp_proton.imap.outlet import Outlet
     from mcp_proton.imap.smtp import Conversation
     from mcp_proton.imap.wire_text import Needs
+
+_LATER = "the mail server lets nobody log in for sending at the moment"
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,12 +132,29 @@ class Submitting:
         return talk
 
     async def _log_in(self, talk: Conversation, username: str) -> None:
+        tokens = self._outlet.credentials.tokens
+        if tokens is not None:
+            await self._show_token(talk, username, tokens)
+            return
         reply = await talk.log_in(username, await self._outlet.credentials.password())
         if reply.code == smtp.LOGGED_IN:
             return
         if self._is_wrong_login(reply):
             raise AuthFailed("the mail server refused the login for sending")
-        raise Unavailable("the mail server lets nobody log in for sending at the moment", code="login_unavailable")
+        raise Unavailable(_LATER, code="login_unavailable")
+
+    async def _show_token(self, talk: Conversation, username: str, tokens: AccessTokens) -> None:
+        async def show(token: str) -> Challenge | None:
+            reply, challenge = await talk.show_token(username, token)
+            if reply.code == smtp.LOGGED_IN:
+                return None
+            if self._is_wrong_login(reply):
+                return challenge
+            raise Unavailable(_LATER, code="login_unavailable")
+
+        refused = await bearer.shown(tokens, show)
+        if refused is not None:
+            raise refused.refusal("login for sending")
 
     async def _converse(self, talk: Conversation, parcel: Parcel) -> Submission:
         refusal = await self._log_in_for(talk, parcel.sender)

@@ -12,13 +12,16 @@ from mcp_proton.jmap import features
 from mcp_proton.jmap.appending import Appending
 from mcp_proton.jmap.client import Client
 from mcp_proton.jmap.filing import Filing
+from mcp_proton.jmap.identities import Identities
 from mcp_proton.jmap.idwalk import IdWalk
 from mcp_proton.jmap.mailbox_changes import MailboxChanges
 from mcp_proton.jmap.mailboxes import FRESH, Mailboxes
 from mcp_proton.jmap.messages import Messages
 from mcp_proton.jmap.occurrences import Occurrences
 from mcp_proton.jmap.outbox import Outbox
+from mcp_proton.jmap.powers import JmapPowers
 from mcp_proton.jmap.proving import Proving
+from mcp_proton.jmap.quotas import quotas
 from mcp_proton.jmap.search import Searches
 from mcp_proton.jmap.web import Web
 
@@ -76,13 +79,17 @@ class JmapBackend:
         self._changes = MailboxChanges(self._client, self._mailboxes, labels)
         self._appending = Appending(self._client, self._mailboxes)
         self._configured, self._sends = tuple(configured), sends
-        self._outbox = Outbox(self._client, self._mailboxes, self._searches, self._configured)
+        self._identities = Identities(self._client)
+        self._outbox = Outbox(self._client, self._mailboxes, self._searches, self._identities)
+        self.powers = JmapPowers(self._client, self._identities, self._mailboxes)
 
     # --- what is known without asking ------------------------------------------------------------------------------
 
     def features(self) -> Mapping[str, Standing]:
         """By the session, once it is known."""
-        return features.of(self._client.known, labels=self._labels is not None)
+        return features.of(
+            self._client.known, labels=self._labels is not None, makes_identities=self._identities.made_here
+        )
 
     def consequences(self) -> EffectTable:
         """The effect table of a JMAP server."""
@@ -94,10 +101,18 @@ class JmapBackend:
         """Ask for the session anew, and say how it is."""
         try:
             session = await self._client.session(fresh=True)
+            full = await quotas(self._client, session)
         except MailError as error:
             return health.trouble(error, self.advice)
         words = tuple(sorted(printable(word.encode("utf-8", "replace")) for word in session.capabilities))
-        return Health(connected=True, server="JMAP", capabilities=words[:50], syncing=False)
+        return Health(
+            connected=True,
+            server="JMAP",
+            capabilities=words[:50],
+            syncing=False,
+            login=session.username,
+            quotas=tuple(full),
+        )
 
     async def unsettled(self, *, look: bool = True) -> str | None:
         """Never: the server's view is the account."""
@@ -202,7 +217,7 @@ class JmapBackend:
     async def identities(self) -> Sequence[Identity]:
         """What the server lets this login send as, and what the owner configured."""
         try:
-            told = [one for _, one in await self._outbox.identities() if "@" in one.email and "*" not in one.email]
+            told = [one for _, one in await self._identities.all() if "@" in one.email and "*" not in one.email]
         except Unsupported:
             told = []
         known = {one.email.lower() for one in self._configured}

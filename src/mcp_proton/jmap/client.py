@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mcp_proton.domain.errors import Defect, MailError
+from mcp_proton.domain.errors import AuthFailed, Defect, MailError
 from mcp_proton.jmap import values
 from mcp_proton.jmap.errors import MethodFailed, ProtocolViolation, unsure
-from mcp_proton.jmap.session import CORE, MAIL, SUBMISSION, Session
+from mcp_proton.jmap.session import CORE, MAIL, USED_BY, Session
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 MIB = 1 << 20
 LARGEST_SESSION = 1 * MIB
 LARGEST_ANSWER = 32 * MIB
-_OF_SUBMISSION = frozenset({"EmailSubmission", "Identity"})
+KEPT = 3_600.0
+"""seconds a session is good for (J-102)"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,8 @@ class Client:
     def __init__(self, endpoint: Endpoint, web: Web) -> None:
         self._endpoint, self._web = endpoint, web
         self._session: Session | None = None
+        self._found_at = float("-inf")
+        self._account: str | None = None
         self._base = endpoint.session_url
         self._finding = asyncio.Lock()
         self._slots: asyncio.Semaphore | None = None
@@ -71,7 +75,7 @@ class Client:
     async def session(self, *, fresh: bool = False) -> Session:
         """The session. Raises `Unavailable` with its kinds."""
         async with self._finding:
-            if self._session is None or fresh:
+            if self._session is None or fresh or time.monotonic() - self._found_at > KEPT:
                 self._base, octets = await self._web.get(self._endpoint.session_url, LARGEST_SESSION)
                 found = Session.of(values.parsed(octets), self._base, self._endpoint)
                 if (
@@ -80,7 +84,10 @@ class Client:
                     or found.limits.requests != self._session.limits.requests
                 ):
                     self._slots = asyncio.Semaphore(found.limits.requests)
-                self._session = found
+                if self._account not in (None, found.account):
+                    self._session = None
+                    raise another_account()  # INVARIANT: handles of one mailbox never reach into another
+                self._session, self._account, self._found_at = found, found.account, time.monotonic()
             return self._session
 
     async def limits(self) -> Limits:
@@ -141,12 +148,20 @@ class Client:
             self._session = None
 
 
+def another_account() -> AuthFailed:
+    """The error for a login that leads to another mailbox than before."""
+    return AuthFailed(
+        "this login leads to another mailbox than the one before it",
+        code="another_account",
+        next="nothing was done; ask the owner whose account this is, and to start the service anew",
+    )
+
+
 def _written(session: Session, calls: Sequence[Call]) -> bytes:
     if len(calls) > session.limits.calls:
         raise Defect(f"{len(calls)} calls in one request, where the server takes {session.limits.calls}")
-    using = [CORE, MAIL]
-    if any(call.method.partition("/")[0] in _OF_SUBMISSION for call in calls):
-        using.append(SUBMISSION)
+    more = {USED_BY.get(call.method.partition("/")[0], MAIL) for call in calls}
+    using = [CORE, MAIL, *sorted(more - {MAIL})]
     written = [[call.method, {"accountId": session.account, **call.arguments}, f"c{n}"] for n, call in enumerate(calls)]
     body = json.dumps({"using": using, "methodCalls": written}, separators=(",", ":")).encode()
     if len(body) > session.limits.request_size:

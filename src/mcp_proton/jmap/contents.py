@@ -8,6 +8,7 @@ from mcp_proton.domain.query import Candidate, Contains, Field, HasAttachment, H
 from mcp_proton.jmap import envelopes, structures, values
 from mcp_proton.jmap.client import Call
 from mcp_proton.mime import html, searching, selecting
+from mcp_proton.mime.excerpt import excerpt
 from mcp_proton.mime.headers import Headers
 
 if TYPE_CHECKING:
@@ -41,7 +42,9 @@ class Contents:
         found = list(leaves(query))
         self._headers = any(isinstance(leaf, HeaderContains) for leaf in found)
         self._outline = any(isinstance(leaf, HasAttachment) for leaf in found)
-        self._bodies = any(isinstance(leaf, Contains) and leaf.field in _OF_BODIES for leaf in found)
+        self._wanted = [leaf.text for leaf in found if isinstance(leaf, Contains) and leaf.field in _OF_BODIES]
+        self.excerpts: dict[str, str] = {}
+        """by message, the words around what was found in its text"""
         self.cut = 0
         """large messages of which only the beginning was searched"""
 
@@ -58,11 +61,13 @@ class Contents:
             values.identifier(email["id"]): matches(self._query, self._known(mailbox, email)) for email in emails
         }
         unclear = [email for email in emails if decided[email["id"]] is None]
-        if self._bodies:
+        if self._wanted:
             for some in await self._batches(unclear):
                 for email, texts in zip(some, await self._texts(some), strict=True):
                     body = await self._body(mailbox, email, texts)
                     decided[email["id"]] = matches(self._query, body)
+                    if decided[email["id"]]:
+                        self.excerpts[email["id"]] = excerpt(body.texts.get(Field.BODY) or "", self._wanted)
         return [email for email in emails if decided[email["id"]]]
 
     def _known(self, mailbox: Mailbox, email: Object, body: str | None = None) -> Candidate:

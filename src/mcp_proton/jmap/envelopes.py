@@ -66,6 +66,11 @@ def addresses_of(email: Object) -> frozenset[str]:
     return frozenset(address.email.lower() for address in _addresses(email.get("from")))
 
 
+def references(email: Object) -> tuple[str, ...]:
+    """The ids of References and In-Reply-To, with their angle brackets."""
+    return tuple(dict.fromkeys(f"{_ids(email.get('references'))} {_ids(email.get('inReplyTo'))}".split()))
+
+
 def _addresses(told: object) -> tuple[Address, ...]:
     if not told:
         return ()

@@ -12,8 +12,6 @@ A server's own words never enter a message: only the error types that RFCs name 
 
 from __future__ import annotations
 
-import base64
-import json
 import ssl
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -21,6 +19,7 @@ from typing import TYPE_CHECKING
 import httpx2
 
 from mcp_proton.domain.errors import Ambiguous, AuthFailed, MailError, Unavailable
+from mcp_proton.imap.access_tokens import expiry
 from mcp_proton.imap.errors import ConnectionLost, LimitExceeded, ProtocolViolation, TimedOut, ours
 
 if TYPE_CHECKING:
@@ -93,11 +92,13 @@ def of_status(status: int, *, changes: bool, secret: str | None, now: float, wai
 
 def unauthorised(secret: str | None, now: float) -> AuthFailed:
     """What a 401 means: by the token's own end, where it tells one (J-90), it is over, or good and refused all the same."""
-    end = None if secret is None else _expiry(secret)
+    end = None if secret is None else expiry(secret)
     if end is None:
         return AuthFailed("the mail server refused the login")
     if end + SKEW < now:
-        return AuthFailed("the token is over", code="auth_expired", next="ask the owner for a new token")
+        return AuthFailed(
+            "the token is over", code="auth_expired", next="sign in again, or ask the owner for a new token"
+        )
     return AuthFailed(
         "the mail server refused a token that is not over",
         code="upstream_auth_rejected",
@@ -114,7 +115,7 @@ def unsure(error: MailError) -> Ambiguous:
 
 def is_over(token: str, now: float) -> bool:
     """Whether a token says of itself that it is over."""
-    end = _expiry(token)
+    end = expiry(token)
     return end is not None and end < now
 
 
@@ -133,15 +134,3 @@ def _of_http(error: Exception, doing: str) -> MailError:
     if isinstance(error, httpx2.ProtocolError):
         return ConnectionLost(f"the mail server broke off while {doing}")
     return ConnectionLost(f"the connection broke while {doing}")
-
-
-def _expiry(token: str) -> float | None:
-    """The `exp` of a JWT (RFC 7519 §4.1.4), unverified: it only decides how a refusal is told."""
-    parts = token.split(".")
-    if len(parts) != 3:
-        return None
-    try:
-        claims = json.loads(base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)))
-        return float(claims["exp"])
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return None

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from mcp_proton.domain.ports import Standing
 from mcp_proton.imap.features import WORDS
-from mcp_proton.jmap.session import SUBMISSION
+from mcp_proton.jmap.session import QUOTA, SUBMISSION, VACATION
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,8 +18,11 @@ _NEVER = frozenset({"idle", "guarded_flags"})
 """JMAP counts no changes of one message; only that anything changed in the account can be told"""
 
 
-def of(session: Session | None, *, labels: bool) -> Mapping[str, Standing]:
-    """The standing of every word on a server of this session; None where it was never asked."""
+def of(session: Session | None, *, labels: bool, makes_identities: bool = True) -> Mapping[str, Standing]:
+    """The standing of every word on a server of this session; None where it was never asked.
+
+    `makes_identities` is False once it said that it does not: no capability tells that.
+    """
     if session is None:
         return dict.fromkeys(WORDS, Standing.UNVERIFIED)
     changing = Standing.UNAVAILABLE if session.read_only else Standing.AVAILABLE
@@ -27,4 +30,8 @@ def of(session: Session | None, *, labels: bool) -> Mapping[str, Standing]:
     found |= dict.fromkeys(_ALWAYS, Standing.AVAILABLE) | dict.fromkeys(_NEVER, Standing.UNAVAILABLE)
     if SUBMISSION not in session.capabilities:
         found |= dict.fromkeys(("send", "files_sent"), Standing.UNAVAILABLE)
+    if VACATION not in session.capabilities:
+        found["vacation"] = Standing.UNAVAILABLE
+    found["quota"] = Standing.AVAILABLE if QUOTA in session.capabilities else Standing.UNAVAILABLE
+    found["new_identities"] = found["send"] if makes_identities else Standing.UNAVAILABLE
     return found | ({} if labels else {"labels": Standing.UNAVAILABLE})

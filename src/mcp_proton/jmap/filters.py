@@ -34,6 +34,11 @@ def joined(*conditions: Filter | None) -> Filter | None:
     return _joined("AND", [one for one in conditions if one is not None])
 
 
+def any_of(conditions: Sequence[Filter]) -> Filter | None:
+    """At least one of these conditions."""
+    return _joined("OR", list(conditions))
+
+
 def superset(query: Query) -> Filter | None:
     """A condition that every matching message meets; None where only "all" would do."""
     match query:

@@ -11,23 +11,23 @@ import re
 from typing import TYPE_CHECKING
 
 from mcp_proton.domain.errors import Ambiguous, MailError, Unsupported
-from mcp_proton.domain.mail import Identity, Role
+from mcp_proton.domain.mail import Role
 from mcp_proton.domain.outgoing import Accepted, Capacity, Delivery, Submission
 from mcp_proton.imap.appending import check_lines
 from mcp_proton.imap.tracing import Tracing
 from mcp_proton.jmap import appending, refusals, values
 from mcp_proton.jmap.client import Call
 from mcp_proton.jmap.errors import MethodFailed
-from mcp_proton.jmap.session import SUBMISSION
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
     from mcp_proton.domain.handles import Handle
-    from mcp_proton.domain.mail import Mailbox
+    from mcp_proton.domain.mail import Identity, Mailbox
     from mcp_proton.domain.outgoing import Octets, Repetition, Trace
     from mcp_proton.jmap.client import Client
+    from mcp_proton.jmap.identities import Identities
     from mcp_proton.jmap.mailboxes import Mailboxes
     from mcp_proton.jmap.search import Searches
     from mcp_proton.jmap.values import Object
@@ -44,18 +44,14 @@ _WHY = {
     "tooLarge": ("too_large", "the mail server does not send mail so large"),
     "invalidEmail": ("message_refused", "the mail server refuses the message"),
 }
-MOST_IDENTITIES = 1_000
 
 
 class Outbox:
-    """See `Submits`. `configured` are addresses the owner named."""
+    """See `Submits`."""
 
-    def __init__(
-        self, client: Client, mailboxes: Mailboxes, searches: Searches, configured: Sequence[Identity] = ()
-    ) -> None:
-        self._client, self._mailboxes, self._configured = client, mailboxes, configured
+    def __init__(self, client: Client, mailboxes: Mailboxes, searches: Searches, identities: Identities) -> None:
+        self._client, self._mailboxes, self._identities = client, mailboxes, identities
         self._tracing = Tracing(searches, mailboxes.all)
-        self._known: list[tuple[str, Identity]] | None = None
 
     files_sent = True
     """the server takes what it submits from Drafts to Sent, as it is told to in the same request"""
@@ -80,23 +76,6 @@ class Outbox:
         """By envelopes in Sent and Drafts."""
         return await self._tracing.trace(message_id, since)
 
-    async def identities(self) -> list[tuple[str, Identity]]:
-        """What Identity/get tells, with the ids; asked once. Raises `Unsupported` where this login cannot send."""
-        if self._known is None:
-            session = await self._client.session()
-            if SUBMISSION not in session.capabilities:
-                raise Unsupported("this account cannot send by JMAP", code="sending_off")
-            (answer,) = await self._client.demand(Call("Identity/get", {"ids": None}))
-            told = [values.mapping(one) for one in values.sequence(answer.get("list"))[:MOST_IDENTITIES]]
-            self._known = [
-                (
-                    values.identifier(one.get("id")),
-                    Identity(values.text(one.get("email")), values.text(one.get("name"))),
-                )
-                for one in told
-            ]
-        return self._known
-
     async def submit(self, sender: str, recipients: Sequence[str], mail: Octets) -> Submission:
         """Once. What is refused leaves nothing behind, or says `stray`."""
         if not recipients or not all(_ADDRESS.fullmatch(one) for one in (sender, *recipients)):
@@ -105,7 +84,7 @@ class Outbox:
         largest = (await self._client.limits()).upload
         if largest is not None and mail.size > largest:
             return _not_sent("too_large", f"the message has {mail.size} octets, and no more than {largest} can be sent")
-        identity = _for(sender, await self.identities())
+        identity = _for(sender, await self._identities.all())
         if identity is None:
             return _not_sent("sender_refused", "the mail server has no identity for that sender")
         boxes = {box.role: box for box in await self._mailboxes.all()}
@@ -136,8 +115,7 @@ class Outbox:
 
     async def check_login(self) -> None:
         """Ask who may be sent as. Raises `Unavailable` or `Unsupported`."""
-        self._known = None
-        await self.identities()
+        await self._identities.all(fresh=True)
 
     async def _told(
         self, made: Object | MethodFailed, submitted: Object | MethodFailed, recipients: Sequence[str]

@@ -6,6 +6,7 @@ mean it is decided here, window by window, so that an answer is complete up to i
 
 from __future__ import annotations
 
+import hashlib
 import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -15,7 +16,7 @@ from mcp_proton.domain.errors import Invalid, NotFound
 from mcp_proton.domain.ports import Coverage, Covered, Found, Order
 from mcp_proton.imap import criteria
 from mcp_proton.imap.cursors import asking
-from mcp_proton.jmap import cursors, envelopes, filters, values, windows
+from mcp_proton.jmap import cursors, envelopes, filters, keys, values, windows, words
 from mcp_proton.jmap.client import Call, Ref
 from mcp_proton.jmap.contents import Contents
 from mcp_proton.jmap.cursors import Cursor
@@ -49,6 +50,8 @@ class _Walk:
     totals: dict[str, int] = field(default_factory=dict)
     looked_at: int = 0
     ended: bool = False
+    by_words: bool = False
+    """whether the server's index chose the candidates"""
 
     @property
     def is_full(self) -> bool:
@@ -60,6 +63,8 @@ class Searches:
 
     def __init__(self, client: Client) -> None:
         self._client = client
+        self._has_index = True
+        """until the server says that it has none"""
 
     async def search(self, scope: Sequence[Mailbox], query: Query, page: Page) -> Found:
         """The port's `search`."""
@@ -67,8 +72,10 @@ class Searches:
             raise Invalid(f"a page holds 1 to {MOST_ROWS} messages", code="invalid_arguments")
         opened = [box for box in scope if box.selectable]
         asked = asking(scope, query, page.order)
+        by_words = page.continuation is not None and page.continuation.startswith(_worded(asked))
+        asked = _worded(asked) if by_words else asked
         cursor = None if page.continuation is None else cursors.read(page.continuation, asked)
-        walk = _Walk(opened, query, page, cursor)
+        walk = _Walk(opened, query, page, cursor, by_words=by_words)
         contents = Contents(self._client, query)
         deadline = time.monotonic() + page.budget
         size = await self._first_window(walk)
@@ -77,7 +84,7 @@ class Searches:
             size *= 2
             if time.monotonic() > deadline:
                 break
-        return _found(walk, contents, asked)
+        return _found(walk, contents, _worded(asked) if walk.by_words and not by_words else asked)
 
     async def _first_window(self, walk: _Walk) -> int:
         if filters.is_exact(walk.query):
@@ -95,6 +102,8 @@ class Searches:
                 raise
             window, emails = await self._window(walk, contents, size, by_anchor=False)
             by_anchor = False
+        if walk.cursor is None and not walk.by_words:
+            window, emails = await self._by_words(walk, contents, window, emails, size)
         walk.looked_at = window.position + len(window.ids)
         fresh = [email for email in emails if by_anchor or not _is_passed(walk, email)]
         matching = fresh if filters.is_exact(walk.query) else await contents.matching(walk.scope[0], fresh)
@@ -104,12 +113,34 @@ class Searches:
         if not walk.ended and not walk.is_full and walk.cursor == before:
             raise windows.InvalidUpstream("the mail server gives the same page again and again")
 
+    async def _by_words(
+        self, walk: _Walk, contents: Contents, window: Window, emails: list[Object], size: int
+    ) -> tuple[Window, list[Object]]:
+        """The first window, of what the server's index finds where that spares looking through too many."""
+        total = window.total or 0
+        if total <= words.SCANNED or not self._has_index or words.condition(walk.query) is None:
+            return window, emails
+        walk.by_words = True
+        try:
+            chosen, found = await self._window(walk, contents, size, by_anchor=False)
+        except MethodFailed as error:
+            if error.kind not in words.WITHOUT:
+                raise
+            self._has_index = error.kind == "invalidArguments"
+        else:
+            if chosen.total is not None and chosen.total < total:
+                return chosen, found
+        walk.by_words = False
+        return window, emails
+
     async def _window(
         self, walk: _Walk, contents: Contents, size: int, *, by_anchor: bool
     ) -> tuple[Window, list[Object]]:
         ids = [box.id for box in walk.scope]
         cursor = walk.cursor
         condition = filters.superset(walk.query)
+        if walk.by_words:
+            condition = filters.joined(condition, words.condition(walk.query))
         if cursor is not None and not by_anchor:
             if not cursor.complete:
                 raise cursors.gone()
@@ -218,21 +249,33 @@ def _found(walk: _Walk, contents: Contents, asked: str) -> Found:
     after = None if walk.ended or walk.cursor is None else walk.cursor.write(asked)
     whole = after is None
     covered = tuple(
-        Covered(box.path, total if whole else min(walk.looked_at, total), total)
+        Covered(box.path, total if whole and not walk.by_words else min(walk.looked_at, total), total)
         for box in walk.scope
         for total in (walk.totals.get(box.id, 0),)
     )
     why = None
     if contents.cut:
         why = f"of {contents.cut} large messages only the beginning of the text was searched"
+    elif walk.by_words:
+        why = words.WHY
     elif not whole and not walk.is_full:
         why = "the time was used up; go on with the cursor"
     coverage = Coverage(
-        complete=contents.cut == 0,
+        complete=contents.cut == 0 and not walk.by_words,
         order="by date received, as the server has it",
         mailboxes=covered,
         why=why,
-        by_server=criteria.words_for(walk.query, filters.is_exact),
+        by_server=criteria.words_for(walk.query, lambda leaf: filters.is_exact(leaf) or _chosen(walk, leaf)),
         by_us=criteria.words_for(walk.query, lambda leaf: not filters.is_exact(leaf)),
     )
-    return Found(walk.rows, coverage, after)
+    excerpts = {row.handle: told for row in walk.rows if (told := contents.excerpts.get(keys.read(row.handle.key)))}
+    return Found(walk.rows, coverage, after, excerpts)
+
+
+def _chosen(walk: _Walk, leaf: Query) -> bool:
+    return walk.by_words and words.condition(leaf) is not None
+
+
+def _worded(asked: str) -> str:
+    """The name of the same question where the server's index chooses: a cursor of one way is none of the other."""
+    return hashlib.sha256(f"words {asked}".encode()).hexdigest()[:8]

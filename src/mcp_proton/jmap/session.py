@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 CORE = "urn:ietf:params:jmap:core"
 MAIL = "urn:ietf:params:jmap:mail"
 SUBMISSION = "urn:ietf:params:jmap:submission"
+VACATION = "urn:ietf:params:jmap:vacationresponse"
+QUOTA = "urn:ietf:params:jmap:quota"
+USED_BY = {"EmailSubmission": SUBMISSION, "Identity": SUBMISSION, "VacationResponse": VACATION, "Quota": QUOTA}
+"""what a request must say that it uses, by the type a method is of (RFC 8620 §3.3)"""
 MOST_IN_GET = 500
 MOST_CONCURRENT = 8
 _ID_ROOM = 260

@@ -46,6 +46,7 @@ class Web:
         self._timing = timing or Timing()
         self._made: httpx2.AsyncClient | None = None
         self._secret: str | None = None
+        self._refused: str | None = None
         self._patience = patience.Patience()
         self.requests = 0
         """how many were sent"""
@@ -112,6 +113,8 @@ class Web:
         content: bytes | AsyncIterator[bytes] | None = None,
         changes: bool = False,
     ) -> AsyncIterator[httpx2.Response]:
+        if not self._credentials.lasting:
+            await self._renew()
         await self._patience.turn()
         client = self._client()
         shown = {**headers, "Authorization": await self._authorization()}
@@ -130,9 +133,16 @@ class Web:
             return
         secret = self._secret if self._credentials.auth is Auth.BEARER else None
         if answer.status_code in {401, 403}:
-            self._secret = None
+            self._secret, self._refused = None, self._secret
         wait = patience.asked_for(answer.headers.get("retry-after"))
         raise of_status(answer.status_code, changes=changes, secret=secret, now=time.time(), wait=wait)
+
+    async def _renew(self) -> None:
+        """Take what is shown now. What was refused before says nothing of another token."""
+        latest = await self._credentials.secret()
+        if latest != self._refused:
+            self._patience.another_login()
+        self._secret = latest
 
     async def _authorization(self) -> str:
         if self._secret is None or (self._credentials.auth is Auth.BEARER and is_over(self._secret, time.time())):

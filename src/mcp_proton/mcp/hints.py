@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from mcp_types import ToolAnnotations
 
-from mcp_proton.domain.effects import DESTRUCTIVE, READING, Effect
+from mcp_proton.domain.effects import DESTRUCTIVE, REACHING, READING, Effect
 from mcp_proton.services.fields import additions, ours
 from mcp_proton.services.registry import primitive
 
@@ -24,7 +24,7 @@ def hints(effects: Iterable[Effect], *, repeatable: bool) -> ToolAnnotations:
         read_only_hint=reads,
         destructive_hint=bool(effects & DESTRUCTIVE),
         idempotent_hint=reads or repeatable,
-        open_world_hint=Effect.SEND in effects,
+        open_world_hint=bool(effects & REACHING),
     )
 
 

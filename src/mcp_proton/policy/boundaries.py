@@ -14,7 +14,16 @@ from typing import TYPE_CHECKING
 from mcp_proton.domain.effects import Effect
 from mcp_proton.domain.limits import Limit
 
-from .breaches import AccountOutside, Breach, MailboxOutside, NoFolder, PathOutside, RecipientOutside, TooMany
+from .breaches import (
+    AccountOutside,
+    Breach,
+    HostOutside,
+    MailboxOutside,
+    NoFolder,
+    PathOutside,
+    RecipientOutside,
+    TooMany,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -51,7 +60,8 @@ class Fence:
     """Boundaries with the scope they were drawn for. None means: no boundary of this kind here.
 
     `recipients` holds addresses (`anna@example.org`), domains (`@example.org`) and domains with all below them
-    (`@*.example.org`). `folders` holds, per effect, the absolute folders whose files may be touched.
+    (`@*.example.org`); `hosts` holds hosts (`files.example.org`) and all below one (`*.example.org`). `folders` holds, per
+    effect, the absolute folders whose files may be touched.
     """
 
     source: str
@@ -60,6 +70,7 @@ class Fence:
     accounts: frozenset[str] | None = None
     mailboxes: tuple[Place, ...] | None = None
     recipients: frozenset[str] | None = None
+    hosts: frozenset[str] | None = None
     folders: Mapping[Effect, tuple[Path, ...]] = field(default_factory=dict)
     max_batch: int | None = None
     max_recipients: int | None = None
@@ -87,6 +98,10 @@ class Fence:
             for recipient in plan.recipients:
                 if not reaches(self.recipients, recipient):
                     yield RecipientOutside(f"`recipients` of {self.source}", recipient)
+        if self.hosts is not None:
+            for host in plan.hosts:
+                if not names(self.hosts, host):
+                    yield HostOutside(f"`fetch_hosts` of {self.source}", host)
         for effect in plan.effects & self.folders.keys():
             for path in plan.paths:
                 if not any(inside(path, folder) for folder in self.folders[effect]):
@@ -138,6 +153,12 @@ def reaches(allowed: frozenset[str], recipient: str) -> bool:
         or f"@{domain}" in allowed
         or any(f"@*.{'.'.join(above[start:])}" in allowed for start in range(1, len(above)))
     )
+
+
+def names(allowed: frozenset[str], host: str) -> bool:
+    """Whether a host (ASCII, lower case) is one of those allowed, or below one that stands for all below it."""
+    above = host.split(".")
+    return host in allowed or any(f"*.{'.'.join(above[start:])}" in allowed for start in range(1, len(above)))
 
 
 def ascii_domain(domain: str) -> str | None:

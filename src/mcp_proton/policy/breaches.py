@@ -66,6 +66,16 @@ class PathOutside(Breach):
 
 
 @dataclass(frozen=True, slots=True)
+class HostOutside(Breach):
+    """A host outside those the owner lets files be fetched from."""
+
+    host: str
+
+    def __str__(self) -> str:
+        return f"host `{self.host}` is outside {self.source}"
+
+
+@dataclass(frozen=True, slots=True)
 class NoFolder(Breach):
     """The owner has named no folder at all for this effect."""
 

@@ -13,7 +13,7 @@ from mcp_proton.domain.effects import DESTRUCTIVE, Effect
 from mcp_proton.domain.limits import Limit
 from mcp_proton.domain.mail import VIEWS
 
-from .boundaries import ON_EXISTING_MAIL, Fence, closed_folders, reaches
+from .boundaries import ON_EXISTING_MAIL, Fence, closed_folders, names, reaches
 from .breaches import AccountOutside, Breach, UsedUp
 from .model import Decision, Policy
 from .presets import TABLE
@@ -22,6 +22,7 @@ from .reasons import (
     ClientPaused,
     ClientRevoked,
     Frozen,
+    HostUnnamed,
     NotChosen,
     OutOfScope,
     OwnerConfirms,
@@ -57,7 +58,7 @@ def decide(policy: Policy, caller: Caller, plan: Plan, usage: Usage, now: dateti
     reasons = tuple(judge(policy, caller, impact, now) for impact in _in_order(plan))
     if not caller.is_owner:  # who asks at the owner's own surface is the one who would be asked
         reasons += tuple(Unproved(doubt.account, doubt.verb) for doubt in sorted(plan.doubts))
-    reasons += tuple(_unfamiliar(policy, caller, plan))
+    reasons += (*_unfamiliar(policy, caller, plan), *_unnamed(policy, caller, plan))
     fences = tuple(fence for fence in policy.fences if fence.applies(caller, plan))
     limits = _limits(fences, plan)
     breaches = tuple(dict.fromkeys(_breaches(fences, caller, plan, limits, usage)))
@@ -164,6 +165,16 @@ def _unfamiliar(policy: Policy, caller: Caller, plan: Plan) -> Iterator[Reason]:
     for one in plan.unfamiliar:
         if not any(reaches(allowed, one.recipient) for allowed in named):
             yield RecipientUnfamiliar(one)
+
+
+def _unnamed(policy: Policy, caller: Caller, plan: Plan) -> Iterator[Reason]:
+    """Yield a reason to ask for every host that the owner has not named in a boundary that applies."""
+    if caller.is_owner:
+        return
+    named = [fence.hosts for fence in policy.fences if fence.hosts and fence.applies(caller, plan)]
+    for host in plan.hosts:
+        if not any(names(allowed, host) for allowed in named):
+            yield HostUnnamed(host)
 
 
 def _in_order(plan: Plan) -> list[Impact]:

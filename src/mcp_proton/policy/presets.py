@@ -41,6 +41,7 @@ TABLE: Mapping[Effect, tuple[Verdict, Verdict, Verdict]] = MappingProxyType(
         Effect.DELETE_FOLDER: (_DENY, _ASK, _ALLOW),
         Effect.DELETE_LABEL:  (_DENY, _ASK, _ALLOW),
         Effect.INGEST:        (_DENY, _ASK, _ALLOW),
+        Effect.FETCH:         (_DENY, _ASK, _ALLOW),
         Effect.EXPORT:        (_DENY, _ASK, _ALLOW),
         Effect.IMPORT:        (_DENY, _ASK, _ALLOW),
         Effect.AUTOMATE:      (_DENY, _ASK, _ALLOW),

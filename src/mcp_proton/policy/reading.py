@@ -18,6 +18,7 @@ until = 2026-12-24T18:00:00Z          # the rule ends by itself
 accounts = ["personal"]
 mailboxes = ["inbox", "Folders/*"]
 recipients = ["anna@example.org", "@example.com", "@*.example.net"]
+fetch_hosts = ["files.example.org", "*.example.net"]
 export_directories = ["~/Mail"]       # import_directories and attach_directories likewise; none named: none open
 max_batch = 100
 max_recipients = 10
@@ -51,6 +52,7 @@ from pydantic import (
 
 from mcp_proton.domain.complaint import Complaint, Key, Misconfigured, from_validation, nearest
 from mcp_proton.domain.effects import Effect
+from mcp_proton.domain.web_address import host_name
 
 from .boundaries import FOLDER_KEYS, Fence, Rate, ascii_domain
 from .model import Policy
@@ -111,6 +113,13 @@ def _recipient(text: str) -> str:
     return f"{local.casefold()}@{plain}"
 
 
+def _fetched_from(text: str) -> str:
+    name = host_name(text.removeprefix("*."))
+    if name is None:
+        raise ValueError('must be a host, such as "files.example.org", or "*.example.org" for all below it')
+    return f"*.{name}" if text.startswith("*.") else name
+
+
 def _rate(text: str) -> str:
     if _RATE.fullmatch(text) is None:
         raise ValueError(f'must be like "20/hour" ({", ".join(PERIODS)})')
@@ -123,6 +132,7 @@ VerdictWord = Annotated[str, AfterValidator(_verdict)]
 PresetWord = Annotated[str, AfterValidator(_preset)]
 PlaceText = Annotated[str, AfterValidator(_place)]
 Recipient = Annotated[str, AfterValidator(_recipient)]
+HostText = Annotated[str, AfterValidator(_fetched_from)]
 RateText = Annotated[str, AfterValidator(_rate)]
 Count = Annotated[StrictInt, Field(ge=0)]
 
@@ -149,6 +159,7 @@ class BoundaryTable(_Closed):
     accounts: list[str] | None = None
     mailboxes: list[PlaceText] | None = None
     recipients: list[Recipient] | None = None
+    fetch_hosts: list[HostText] | None = None
     export_directories: list[str] | None = None
     import_directories: list[str] | None = None
     attach_directories: list[str] | None = None
@@ -244,6 +255,7 @@ class PolicyReader:
                 accounts=None if limits.accounts is None else frozenset(limits.accounts),
                 mailboxes=None if limits.mailboxes is None else tuple(map(Place, limits.mailboxes)),
                 recipients=None if limits.recipients is None else frozenset(limits.recipients),
+                hosts=None if limits.fetch_hosts is None else frozenset(limits.fetch_hosts),
                 folders={
                     effect: tuple(self._resolve(self._folder(text)) for text in getattr(limits, key))
                     for effect, key in FOLDER_KEYS.items()

@@ -188,6 +188,18 @@ class RecipientUnfamiliar:
         return f"`{self.who.recipient}` {_CONTACTS[self.who.contact]}, so the owner is asked"
 
 
+@dataclass(frozen=True, slots=True)
+class HostUnnamed:
+    """Fetching is allowed, and the host is none that the owner named: an address can carry data out (J-26, N-7)."""
+
+    host: str
+    verdict: ClassVar[Verdict] = Verdict.ASK
+    source: ClassVar[str] = "hosts not named"
+
+    def __str__(self) -> str:
+        return f"`{self.host}` is not among the owner's `fetch_hosts`, so the owner is asked"
+
+
 _CONTACTS = {
     Contact.FIRST: "was not found among those the owner wrote to or heard from",
     Contact.ONLY_RECEIVED: "is known from received mail only, and the owner never wrote there",
@@ -224,6 +236,7 @@ Reason = (
     | AccountPaused
     | Frozen
     | RecipientUnfamiliar
+    | HostUnnamed
     | Unproved
 )
 """Every reason has `verdict`, `source` and a sentence (`str`)."""

@@ -14,6 +14,7 @@ _DOING = {
     Effect.DELETE_FOLDER: "deleting a folder",
     Effect.DELETE_LABEL: "deleting a label",
     Effect.INGEST: "taking in a local file",
+    Effect.FETCH: "fetching a file from the internet",
     Effect.EXPORT: "exporting",
     Effect.IMPORT: "importing",
     Effect.AUTOMATE: "arranging something for later",

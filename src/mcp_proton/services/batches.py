@@ -11,17 +11,18 @@ from __future__ import annotations
 import itertools
 import logging
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING
 
 import anyio
 
-from mcp_proton.domain.context import Act
+from mcp_proton.domain.context import Act, Known
 from mcp_proton.domain.effects import CHANGING
 from mcp_proton.domain.errors import MailError
 from mcp_proton.domain.handles import Handle
 from mcp_proton.domain.lease import Lease
 from mcp_proton.domain.outcome import Ending, Fate, Record, Tally
+from mcp_proton.domain.ports import MailBackend
 
 from . import settled
 
@@ -56,8 +57,9 @@ class Batch:
         act: Act,
         *,
         provable: bool,
-        known: Mapping[Handle, str] | None = None,
+        known: Mapping[Handle, str] | Known | None = None,
         step: int | None = None,
+        into: str | None = None,
     ) -> None:
         self._call = call
         self._record = record
@@ -65,6 +67,7 @@ class Batch:
         self._provable = provable
         self._known = known or {}
         self._size = step or CHUNK
+        self._into = frozenset() if into is None else frozenset({into})
         self._begun = record.begun
         self._changes = bool(record.effects & CHANGING)
         self._unwritten: Sequence[Fate] = ()
@@ -76,7 +79,7 @@ class Batch:
         tally = Tally(total=len(ordered))
         for ending, count in self._record.counts.items():
             tally.counts[Ending(ending)] = count
-        await settled.check(self._call.world, self._record.effects, ordered[self._begun :])
+        await settled.check(self._call.world, self._record.effects, ordered[self._begun :], also=self._into)
         try:
             for chunk in _chunks(ordered[self._begun :], self._size):
                 hindrance = await self._step(chunk, tally)
@@ -96,10 +99,10 @@ class Batch:
         hindrance: MailError | None = None
         try:
             await self._call.still_allowed()
-            await settled.check(self._call.world, self._record.effects, self._all, look=False)
-            async with self._turn(chunk[0].account) as lease:
+            await settled.check(self._call.world, self._record.effects, self._all, look=False, also=self._into)
+            async with self._turn(chunk[0].account) as leases:
                 with anyio.CancelScope(shield=True):  # cancelling takes effect between chunks, never inside of one
-                    hindrance = await self._locked(chunk, tally, lease)
+                    hindrance = await self._locked(chunk, tally, leases)
         except MailError as error:
             if first:
                 raise
@@ -107,22 +110,23 @@ class Batch:
         return hindrance
 
     @asynccontextmanager
-    async def _turn(self, account: str) -> AsyncIterator[Lease | None]:
-        """Hold the account, where something in it is changed: who only reads takes nobody's turn."""
-        if not self._changes:
-            yield None
-            return
-        async with self._call.world.leases.hold(account) as lease:
-            yield lease
+    async def _turn(self, account: str) -> AsyncIterator[Sequence[Lease]]:
+        """Hold the account, where something in it is changed: who only reads takes nobody's turn.
 
-    async def _locked(self, chunk: Sequence[Handle], tally: Tally, lease: Lease | None) -> MailError | None:
+        Two accounts are held in the order of their names, so that nobody waits for another who waits for the first.
+        """
+        accounts = sorted({account, *self._into}) if self._changes else ()
+        async with AsyncExitStack() as held:
+            yield [await held.enter_async_context(self._call.world.leases.hold(one)) for one in accounts]
+
+    async def _locked(self, chunk: Sequence[Handle], tally: Tally, leases: Sequence[Lease]) -> MailError | None:
         backend = self._call.backend(chunk[0].account)
         box = await self._call.mailbox_of(chunk[0])
-        known = await backend.identify(chunk) if self._provable else self._known
+        known = await self._identified(backend, chunk)
         unknown = [Fate(one, Ending.UNCERTAIN, _UNKNOWN, _WHY_UNKNOWN, identity=known.get(one)) for one in chunk]
         intents = [fate for fate in unknown if fate.identity is not None]
         upto = self._begun + len(chunk)
-        if lease is not None:
+        for lease in leases:
             await lease.check()
         if not await self._call.world.journal.begin(self._record.id, upto, self._unwritten, intents):
             self._unwritten = ()
@@ -137,6 +141,11 @@ class Batch:
         finally:
             tally.add(self._unwritten)
         return None
+
+    async def _identified(self, backend: MailBackend, chunk: Sequence[Handle]) -> Mapping[Handle, str]:
+        if self._provable:
+            return await backend.identify(chunk)
+        return await self._known(backend, chunk) if callable(self._known) else self._known
 
     async def _write(self) -> None:
         """Write the last fates. Where the store takes nothing more, they are found out by looking, later."""

@@ -10,7 +10,7 @@ from .fields import Mark
 
 DEFAULT_TOKENS = 2000
 MOST_TOKENS = 10000
-_LETTERS_A_TOKEN = 4
+LETTERS_A_TOKEN = 4
 _TOKENS_A_SIGN = 0.6
 _CHEAP = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ \n"
 
@@ -24,7 +24,7 @@ def tokens(text: str) -> int:
     """
     ascii_only = text.encode("ascii", "ignore")
     dear = len(ascii_only.translate(None, _CHEAP))
-    return int((len(ascii_only) - dear) / _LETTERS_A_TOKEN + dear * _TOKENS_A_SIGN + len(text) - len(ascii_only)) + 1
+    return int((len(ascii_only) - dear) / LETTERS_A_TOKEN + dear * _TOKENS_A_SIGN + len(text) - len(ascii_only)) + 1
 
 
 def cut(text: str, budget: int, start: int = 0) -> tuple[str, int | None]:
@@ -32,7 +32,7 @@ def cut(text: str, budget: int, start: int = 0) -> tuple[str, int | None]:
 
     Prefers to end at a line, then at a blank, when one is near.
     """
-    rest = text[start : start + budget * _LETTERS_A_TOKEN + 2]
+    rest = text[start : start + budget * LETTERS_A_TOKEN + 2]
     if start + len(rest) >= len(text) and tokens(rest) <= budget:
         return rest, None
     low, high = 1, len(rest)

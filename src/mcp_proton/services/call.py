@@ -10,10 +10,11 @@ from zoneinfo import ZoneInfo
 
 from mcp_proton.domain.caller import Caller
 from mcp_proton.domain.consequences import Consequence, Evidence
-from mcp_proton.domain.context import Act, Outgoing, Right, Snapshot
+from mcp_proton.domain.context import Act, Known, Outgoing, Right, Snapshot
+from mcp_proton.domain.documents import Documents
 from mcp_proton.domain.draft_notes import DraftNotes
 from mcp_proton.domain.effects import Effect
-from mcp_proton.domain.errors import Conflict, Defect, Invalid, NotFound, OutOfBounds, Stale
+from mcp_proton.domain.errors import Conflict, Defect, Invalid, NotFound, OutOfBounds, Stale, Unsupported
 from mcp_proton.domain.handles import Handle
 from mcp_proton.domain.lease import Lease
 from mcp_proton.domain.mail import Mailbox, Role
@@ -21,6 +22,7 @@ from mcp_proton.domain.operation import Result
 from mcp_proton.domain.outcome import Fate, Outcome, Record, Tally
 from mcp_proton.domain.plan import Doubt, Impact, Plan, Scope
 from mcp_proton.domain.ports import Artifacts, Clock, Journal, MailBackend
+from mcp_proton.domain.remote import Remote
 from mcp_proton.domain.sendings import Sending, Sendings
 from mcp_proton.domain.transfer import MailFiles
 from mcp_proton.policy.decide import decide, judge, standing
@@ -74,6 +76,13 @@ class Call:
         return self.world.files
 
     @property
+    def remote(self) -> Remote:
+        """Files on the internet."""
+        if self.world.remote is None:
+            raise Unsupported("files are not fetched from the internet here", code="no_fetching")
+        return self.world.remote
+
+    @property
     def journal(self) -> Journal:
         """The journal; records are scoped by the caller given to it."""
         return self.world.journal
@@ -89,8 +98,13 @@ class Call:
         return self.world.draft_notes
 
     @property
+    def documents(self) -> Documents | None:
+        """The readers of documents; None where there are none."""
+        return self.world.documents
+
+    @property
     def spool(self) -> Path | None:
-        """Where mail is put together on its way out."""
+        """Where mail is held on its way."""
         return self.world.settings.spool
 
     @property
@@ -150,10 +164,22 @@ class Call:
         """
         for fresh in (False, True):
             boxes = await self.world.accounts.backend(account).mailboxes(fresh=fresh)
-            found = _named(boxes, reference)
+            found = _named(boxes, reference) or self._archive(account, boxes, reference)
             if found is not None:
                 return found
         raise NotFound(f"there is no mailbox `{reference}`", next="`mailboxes_list` names them")
+
+    def _archive(self, account: str, boxes: Sequence[Mailbox], reference: str) -> Mailbox | None:
+        """All Mail, where there is no Archive and a move there is known to take a message out of the inbox (Gmail)."""
+        if reference.strip().lower() != Role.ARCHIVE:
+            return None
+        box = next((one for one in boxes if one.role is Role.ALL), None)
+        if box is not None:
+            try:
+                self.world.accounts.backend(account).consequences().of("move", Role.INBOX, Role.ALL)
+            except Unsupported:
+                return None
+        return box
 
     async def mailbox_of(self, handle: Handle) -> Mailbox:
         """Resolve the mailbox of a handle. A foreign account looks like one that does not exist."""
@@ -200,13 +226,15 @@ class Call:
         what: str,
         *,
         provable: bool = False,
-        known: Mapping[Handle, str] | None = None,
+        known: Mapping[Handle, str] | Known | None = None,
         step: int | None = None,
+        into: str | None = None,
     ) -> Tally:
         """Act on many messages, a chunk at a time."""
         if self.record is None:
             raise Defect("an operation changes messages without a record")
-        self.tally = await Batch(self, self.record, act, provable=provable, known=known, step=step).run(handles, what)
+        batch = Batch(self, self.record, act, provable=provable, known=known, step=step, into=into)
+        self.tally = await batch.run(handles, what)
         return self.tally
 
     def writing(self, account: str) -> AbstractAsyncContextManager[Lease]:

@@ -57,7 +57,7 @@ async def read_html(backend: MailBackend, handle: Handle) -> tuple[Content, str]
     if not readable.html:
         raise NotFound("this message has no HTML", next="read it with view `text`", code="no_such_view")
     pieces = [await _source(backend, handle, part) for part in readable.html]
-    safe = await _computed(mime_html.cleaned, "\n".join(one.text for one in pieces))
+    safe = await computed(mime_html.cleaned, "\n".join(one.text for one in pieces))
     notices = safe.notices.union(*(one.notices for one in pieces))
     content = Content(structure.envelope, structure.root, "", selecting.attachments(structure.root), notices)
     return content, safe.text
@@ -77,13 +77,13 @@ async def _joined(backend: MailBackend, handle: Handle, parts: Sequence[Part]) -
     texts, notices = [], frozenset[str]()
     for part in parts:
         encoded, complete = await octets(backend, handle, part.path, MOST_TEXT_OCTETS)
-        decoded = await _computed(partial(reading.shown, part, complete=complete), encoded)
+        decoded = await computed(partial(reading.shown, part, complete=complete), encoded)
         texts.append(decoded.text)
         notices |= decoded.notices
     return Decoded("\n\n".join(texts), notices)
 
 
-async def _computed(work: Callable[[T], U], given: T) -> U:
+async def computed(work: Callable[[T], U], given: T) -> U:
     """Work on something long in a thread: hostile HTML may take a second, and every other call would wait for it."""
     return await asyncio.to_thread(work, given) if len(given) > LONG else work(given)
 

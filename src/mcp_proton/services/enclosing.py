@@ -18,7 +18,7 @@ from mcp_proton.mime.enclosing import Survey
 from mcp_proton.mime.encoding import Decoder
 from mcp_proton.mime.file_names import file_name
 
-from . import local_files
+from . import fetching, local_files
 from .attached import choose
 from .written import Attach, Enclosed
 
@@ -42,6 +42,9 @@ async def fix(attach: Attach, ctx: Context, most: int) -> tuple[Attach, Enclosed
     """Read what is attached, and say what it is. `OverLimit` beyond `most` octets, and no more is read then."""
     if attach.path is not None:
         attach = attach.model_copy(update={"path": local_files.real(attach.path)})
+    url = attach.url
+    if url is not None:
+        attach = await _fetched(attach, url, ctx, most)
     found = await _found(attach, ctx)
     survey, size = Survey(), 0
     async for chunk in found.octets:
@@ -60,6 +63,7 @@ async def fix(attach: Attach, ctx: Context, most: int) -> tuple[Attach, Enclosed
         line_feeds=seen.line_feeds,
         part=found.part,
         encoding=found.encoding,
+        url=url,
     )
 
 
@@ -98,6 +102,12 @@ async def _found(attach: Attach, ctx: Context) -> _Found:
     chosen = await choose(backend, handle, attach.index)
     octets = _decoded(backend, handle, chosen.part.path, chosen.part.encoding)
     return _Found(chosen.filename, chosen.media_type, octets, chosen.part.path, chosen.part.encoding)
+
+
+async def _fetched(attach: Attach, url: str, ctx: Context, most: int) -> Attach:
+    """Fetch it once: from then on it is an artifact, and what is shown, approved and sent is that."""
+    kept = await fetching.fetch(url, attach.name, ctx, most)
+    return attach.model_copy(update={"artifact": kept.id, "url": None})
 
 
 async def _again(attach: Attach, enclosed: Enclosed, ctx: Context) -> AsyncIterator[bytes]:

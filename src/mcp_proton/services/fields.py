@@ -22,6 +22,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
 from mcp_proton.domain.effects import Effect
 from mcp_proton.domain.errors import Invalid, MailError
 from mcp_proton.domain.handles import SLUG, Handle
+from mcp_proton.domain.web_address import WebAddress
 from mcp_proton.mime import neutral
 
 Asked = TypeVar("Asked", bound=BaseModel)
@@ -39,6 +40,7 @@ class Mark(Enum):
     PREVIEW = "preview"
     RECIPIENT = "recipient"
     PATH = "path"
+    URL = "url"
     TEXT = "text"
     TOKEN = "token"  # noqa: S105 - a kind of field, not a secret
 
@@ -114,6 +116,16 @@ Handles = Annotated[
     Field(min_length=1, max_length=100, description="handles from a result"),
     Mark.HANDLE,
 ]
+
+
+def _plain_url(text: str) -> str:
+    """Write an address as it is judged and asked for, so that nothing is read twice."""
+    try:
+        return str(WebAddress.parse(text))
+    except MailError as error:
+        raise ValueError(error.message) from None
+
+
 MOST_HANDLES = 50_000
 
 
@@ -157,7 +169,9 @@ MailboxFields = Annotated[
     Mark.MAILBOX,
 ]
 LocalPath = Annotated[Path, Mark.PATH]
-Text = Annotated[str, Field(max_length=4096), Mark.TEXT]
+Url = Annotated[str, AfterValidator(_plain_url), Field(description="https"), Mark.URL]
+MOST_TEXT = 4_096
+Text = Annotated[str, Field(max_length=MOST_TEXT), Mark.TEXT]
 Texts = Annotated[tuple[Text, ...], BeforeValidator(listed), Field(max_length=50), Mark.TEXT]
 Cursor = Annotated[
     Annotated[str, Field(max_length=2048)] | None,

@@ -17,6 +17,7 @@ from mcp_proton.domain.handles import Handle
 from mcp_proton.domain.mail import Mailbox, Role
 from mcp_proton.domain.operation import Finer, Operation, Request, Shorthand
 from mcp_proton.domain.plan import Impact, Plan, ReviewLine, Scope
+from mcp_proton.domain.web_address import WebAddress
 from mcp_proton.mime.addresses import addresses
 
 from . import places
@@ -70,7 +71,11 @@ async def scoped(request: Request, effects: frozenset[Effect], ctx: Context, *, 
         targets=tuple(dict.fromkeys(named.handles)),
         recipients=tuple(named.recipients),
         paths=tuple(named.paths),
-        review=tuple(ReviewLine("file or folder", str(path)) for path in named.paths),
+        hosts=tuple(one.host for one in named.urls),
+        review=(
+            *(ReviewLine("file or folder", str(path)) for path in named.paths),
+            *(ReviewLine("fetched from", str(one), untrusted=True, risk=True) for one in named.urls),
+        ),
     )
 
 
@@ -86,6 +91,7 @@ class _Named:
     places: list[tuple[Mark, str]] = field(default_factory=list)
     recipients: list[str] = field(default_factory=list)
     paths: list[Path] = field(default_factory=list)
+    urls: list[WebAddress] = field(default_factory=list)
 
     def add(self, mark: Mark, values: tuple[Any, ...]) -> None:
         match mark:
@@ -99,6 +105,8 @@ class _Named:
                 self.recipients.extend(one.email for value in values for one in addresses(value))
             case Mark.PATH:
                 self.paths.extend(map(_real, values))
+            case Mark.URL:
+                self.urls.extend(map(WebAddress.parse, values))
 
     def one_of_each_mailbox(self) -> Iterable[Handle]:
         return {(handle.account, handle.tag): handle for handle in self.handles}.values()
@@ -145,6 +153,7 @@ def digest(operation: Operation, planned: Plan, body: str) -> str:
         [str(handle) for handle in planned.targets],
         list(planned.recipients),
         [str(path) for path in planned.paths],
+        list(planned.hosts),
         body,
     ]
     return hashlib.sha256(json.dumps(bound, separators=(",", ":")).encode()).hexdigest()

@@ -10,12 +10,35 @@ from mcp_proton.domain.mail import Mailbox, Role
 from mcp_proton.domain.outcome import Ending, Fate, Proof
 from mcp_proton.domain.ports import Page
 from mcp_proton.domain.query import All
-from mcp_proton.domain.transfer import Entry
 from mcp_proton.mime import incoming
 
 _PAGE = 500
 DOUBLED = "doubled"
 """The code of a message that the server made twice of one (Bridge repeats a call of its own after a broken connection)."""
+
+_BETWEEN = "~"
+
+
+def named(identity: str, source: str | None) -> str:
+    """Return what an item keeps that came from another account: what it is known by here, and there."""
+    return f"{identity}{_BETWEEN}{source or ''}"
+
+
+def parted(identity: str | None) -> tuple[str, str | None]:
+    """Return the two halves of what an item keeps."""
+    here, _, there = (identity or "").partition(_BETWEEN)
+    return here, there or None
+
+
+async def unsettled(account: str, ctx: Context) -> frozenset[str]:
+    """Return what was put into the account by others without knowing yet whether it arrived."""
+    open_ends = [await ctx.journal.open_ends(one.id) for one in await ctx.journal.unproved(account)]
+    return frozenset(
+        parted(fate.identity)[0]
+        for ends in open_ends
+        for fate in ends
+        if fate.identity and fate.ending is Ending.UNCERTAIN
+    )
 
 
 class Present:
@@ -35,15 +58,18 @@ class Present:
             await present._look_through(mailbox, identities, ctx)
         return present
 
-    def find(self, entry: Entry) -> Handle | None:
-        """Return where a message is, in the mailbox rather than elsewhere."""
-        here = self._here.get(entry.identity)
-        return here[0] if here else self._elsewhere.get(entry.identity)
+    def here(self, identity: str) -> Handle | None:
+        """Return where a message is in the mailbox."""
+        return next(iter(self._here.get(identity, ())), None)
 
-    def add(self, entry: Entry, fate: Fate) -> None:
+    def find(self, identity: str) -> Handle | None:
+        """Return where a message is, in the mailbox rather than elsewhere."""
+        return self.here(identity) or self._elsewhere.get(identity)
+
+    def add(self, identity: str, now: Handle | None) -> None:
         """Take note of one that was put there."""
-        if fate.ending is Ending.DONE and fate.now is not None and entry.identity:
-            self._here.setdefault(entry.identity, []).append(fate.now)
+        if now is not None and identity:
+            self._here.setdefault(identity, []).append(now)
 
     def judged(self, fate: Fate, *, settled: bool) -> Fate:
         """Return a fate as it is known now."""

@@ -94,6 +94,8 @@ def _attachments(request: Written, fixed: Fixed) -> list[ReviewLine]:
     found = []
     for attach, one in zip(request.attach, fixed.enclosed, strict=True):
         told = f"{one.filename} ({one.media_type}, {one.size} octets, sha256:{one.sha256})"
+        if one.url is not None:
+            told += f", fetched from {one.url}"
         found.append(ReviewLine(f"attachment from {_source(attach.artifact, attach.message)}", told, untrusted=True))
     return found
 

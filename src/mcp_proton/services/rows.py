@@ -33,6 +33,7 @@ class Row(Result):
     attachments: bool = False
     mailbox: str | None = None
     why: list[str] = []
+    excerpt: Stranger = ""
 
 
 class CoveredMailbox(Result):
@@ -56,7 +57,14 @@ class Reach(Result):
     by_us: list[str] = []
 
 
-def row(envelope: Envelope, *, outgoing: bool = False, mailbox: str | None = None, why: Iterable[str] = ()) -> Row:
+def row(
+    envelope: Envelope,
+    *,
+    outgoing: bool = False,
+    mailbox: str | None = None,
+    why: Iterable[str] = (),
+    excerpt: str = "",
+) -> Row:
     """Show an envelope. `outgoing` shows to whom instead of from whom."""
     when = envelope.received or envelope.date
     return Row(
@@ -72,6 +80,7 @@ def row(envelope: Envelope, *, outgoing: bool = False, mailbox: str | None = Non
         attachments=bool(envelope.has_attachments),
         mailbox=mailbox,
         why=list(why),
+        excerpt=excerpt,
     )
 
 

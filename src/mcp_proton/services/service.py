@@ -15,7 +15,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from mcp_proton.domain.caller import Audience, Caller, owner
-from mcp_proton.domain.effects import CHANGING, READING
+from mcp_proton.domain.effects import CHANGING, READING, Effect
 from mcp_proton.domain.errors import Conflict, Defect, MailError, NotFound
 from mcp_proton.domain.operation import Operation, Request, Result, Shorthand
 from mcp_proton.domain.outcome import Outcome, Record, Status
@@ -25,7 +25,7 @@ from mcp_proton.policy.decide import decide, limits
 from mcp_proton.policy.model import Decision
 from mcp_proton.policy.rules import Verdict
 
-from . import previewing, settled, showing, undoing
+from . import fetching, previewing, settled, showing, undoing
 from .approving import Approving
 from .asked import outline
 from .call import Call, Progress
@@ -102,6 +102,9 @@ class MailService:
         request = own(request)
         ready = await readying(asked, request, call)
         await self.judge(call, ready)  # INVARIANT: nothing is read or opened before this
+        waits = await self._fetch_first(call, request, ready)
+        if waits is not None:
+            return waits
         operation, request = await self._settle(asked, request, call)
         body = request.model_dump_json(by_alias=True)
         request = operation.request.model_validate_json(body)  # INVARIANT: plan exactly what is stored
@@ -137,7 +140,7 @@ class MailService:
         opening = replace(opening, limits=decision.limits)
         if decision.verdict is Verdict.ASK:
             pending = await self._ask(opening, call.policy.approval_lifetime)
-            told = planned.doubts or planned.unfamiliar
+            told = planned.doubts or planned.unfamiliar or planned.hosts
             return replace(pending, why=decision.why) if told else pending
         if planned.effects <= READING:
             return await self._read(operation, request, call, opening)
@@ -241,6 +244,15 @@ class MailService:
         if refused is not None:
             raise refused
         return decision
+
+    async def _fetch_first(self, call: Call, request: Request, ready: Plan) -> Outcome[Result] | None:
+        """Ask for a file that getting ready would fetch. INVARIANT: what is yet to be allowed prepares nothing outside."""
+        for url in fetching.urls(request) if Effect.FETCH in ready.effects else ():
+            decision = await self._decision(call, fetching.outside(ready, url))
+            if decision.verdict is not Verdict.ALLOW:
+                fetch = self.world.catalog.by_name[fetching.OPERATION].request.model_validate({"url": url})
+                return fetching.first(await self.submit(call.caller, fetch))
+        return None
 
     async def _decision(self, call: Call, plan: Plan, *, but: str | None = None) -> Decision:
         counted = limits(call.policy, call.caller, plan)

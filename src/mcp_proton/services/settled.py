@@ -31,9 +31,19 @@ async def check_plan(world: World, plan: Plan) -> None:
     await _check(world, plan.effects, plan.targets, plan.accounts, look=True)
 
 
-async def check(world: World, effects: AbstractSet[Effect], handles: Sequence[Handle], *, look: bool = True) -> None:
-    """Raise `NotSynced` where these messages must wait. Without `look` what was seen last decides."""
-    await _check(world, effects, handles, {handle.account for handle in handles}, look=look)
+async def check(
+    world: World,
+    effects: AbstractSet[Effect],
+    handles: Sequence[Handle],
+    *,
+    look: bool = True,
+    also: AbstractSet[str] = frozenset(),
+) -> None:
+    """Raise `NotSynced` where these messages must wait, by their own accounts and by those they go to (`also`).
+
+    Without `look` what was seen last decides.
+    """
+    await _check(world, effects, handles, {handle.account for handle in handles} | also, look=look)
 
 
 async def _check(

@@ -1,4 +1,4 @@
-"""Spooling: a message on its way out, in a file without a name that nobody else can open and that ends with the process."""
+"""Spooling: mail on its way, in a file without a name that nobody else can open and that ends with the process."""
 
 from __future__ import annotations
 
@@ -18,13 +18,18 @@ _GATHERED = 512 << 10
 
 
 class Spooled:
-    """A whole message on disk: the `Octets` of what is sent. `sha256` is the digest of its octets."""
+    """A whole message, or an attachment, on disk: the `Octets` of what is sent. `sha256` is the digest of its octets."""
 
     def __init__(self, file: BinaryIO, size: int, sha256: str) -> None:
         self._file = file
         self._turn = threading.Lock()
         self.size = size
         self.sha256 = sha256
+
+    @property
+    def descriptor(self) -> int:
+        """The open file itself, for as long as it is held."""
+        return self._file.fileno()
 
     async def chunks(self) -> AsyncIterator[bytes]:
         """Yield the octets from the start. Readers may take turns, each with a place of its own."""
@@ -41,7 +46,7 @@ class Spooled:
 
 @asynccontextmanager
 async def spooled(octets: AsyncIterator[bytes], folder: Path | None) -> AsyncIterator[Spooled]:
-    """Hold a message while it is sent. `Unavailable` (`storage_unavailable`) when the disk does not take it."""
+    """Hold what is sent or read. `Unavailable` (`storage_unavailable`) when the disk does not take it."""
     file = await asyncio.to_thread(_made, folder)
     try:
         digest, size, waiting = hashlib.sha256(), 0, bytearray()
@@ -76,7 +81,7 @@ def _write(file: BinaryIO, octets: bytes) -> None:
 
 def _unavailable(error: OSError) -> Unavailable:
     return Unavailable(
-        f"the message cannot be put together ({error.strerror})",
+        f"it cannot be put on the disk ({error.strerror})",
         code="storage_unavailable",
-        next="nothing was sent; see that there is room on the disk",
+        next="nothing was sent or changed; see that there is room on the disk",
     )

@@ -7,10 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
+from mcp_proton.domain.documents import Documents
 from mcp_proton.domain.draft_notes import DraftNotes
 from mcp_proton.domain.effects import Effect
 from mcp_proton.domain.lease import Leases
 from mcp_proton.domain.ports import Accounts, Artifacts, Clock, Journal
+from mcp_proton.domain.remote import Remote
 from mcp_proton.domain.review import Channels
 from mcp_proton.domain.sendings import Sendings
 from mcp_proton.domain.transfer import MailFiles
@@ -39,7 +41,7 @@ class Settings:
     sent_after: float = 90.0
     """Seconds until a mail that was sent is in Sent, or was not sent (Bridge: its own tries take 45, then two polls)."""
     spool: Path | None = None
-    """Where mail is put together on its way out; None: the system's folder for temporary files."""
+    """Where mail is held on its way; None: the system's folder for temporary files."""
 
 
 Alarm = Callable[[str, frozenset[Effect]], Awaitable[None]]
@@ -61,6 +63,8 @@ class World:
     draft_notes: DraftNotes = field(default_factory=InMemoryNotes)
     channels: Channels | None = None
     files: MailFiles | None = None
+    remote: Remote | None = None
+    documents: Documents | None = None
     alarm: Alarm | None = None
     """Called once when a message was lost: shuts what lost it, for every process."""
     clear: Callable[[], Awaitable[None]] | None = None

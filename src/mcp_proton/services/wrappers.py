@@ -13,6 +13,7 @@ from mcp_proton.domain.mail import Envelope, Identity, Mailbox, Role, Structure
 from mcp_proton.domain.outcome import Fate
 from mcp_proton.domain.outgoing import Capacity, Octets, Repetition, Submission, Submits, Trace
 from mcp_proton.domain.ports import FlagChange, Found, Health, Home, MailBackend, Page, Standing
+from mcp_proton.domain.powers import Conversation, ServerPowers, Vacation
 from mcp_proton.domain.query import Query
 from mcp_proton.domain.transfer import Whole
 from mcp_proton.domain.walk import Interval, Stretch
@@ -182,6 +183,12 @@ class RetryReads:
         inner = self._inner.submits
         return None if inner is None else RetryLooks(inner)
 
+    @property
+    def powers(self) -> ServerPowers | None:
+        """What the backend has, looks tried twice."""
+        inner = self._inner.powers
+        return None if inner is None else RetryPowers(inner)
+
     async def aclose(self) -> None:
         """Close the backend."""
         await self._inner.aclose()
@@ -222,6 +229,29 @@ class RetryLooks:
     def marks_answered(self) -> bool:
         """As the backend says."""
         return self._inner.marks_answered
+
+
+class RetryPowers:
+    """A server's powers, whose looks are tried once more after a connection was lost. What sets something never is."""
+
+    def __init__(self, inner: ServerPowers) -> None:
+        self._inner = inner
+
+    async def conversation(self, handle: Handle, scope: Sequence[Mailbox]) -> Conversation:
+        """Tried twice."""
+        return await _twice(lambda: self._inner.conversation(handle, scope))
+
+    async def vacation(self) -> Vacation:
+        """Tried twice."""
+        return await _twice(self._inner.vacation)
+
+    async def set_vacation(self, vacation: Vacation) -> Vacation:
+        """Never repeated."""
+        return await self._inner.set_vacation(vacation)
+
+    async def create_identity(self, identity: Identity) -> Identity:
+        """Never repeated."""
+        return await self._inner.create_identity(identity)
 
 
 async def _twice(ask: Callable[[], Awaitable[T]]) -> T:

@@ -20,11 +20,12 @@ from mcp_proton.domain.handles import Handle
 from mcp_proton.domain.operation import Finer, Request
 from mcp_proton.domain.outgoing import Enclosure, Passage
 from mcp_proton.domain.plan import Impact, Scope
+from mcp_proton.domain.web_address import LONGEST
 from mcp_proton.mime.characters import line, whole
 
 from .addressees import Recipients, Sender
 from .attached import Index
-from .fields import Account, Mark, OneHandle, Ours, listed
+from .fields import Account, Mark, OneHandle, Ours, Url, listed
 
 MOST_TEXT = 1 << 20
 MOST_ATTACHED = 50
@@ -43,7 +44,7 @@ W = TypeVar("W", bound=Request)
 
 
 class Attach(BaseModel):
-    """What to attach: an artifact, a message (or its attachment `index`), or a file. `cid` shows it in the HTML."""
+    """What to attach: an artifact, a message (or its attachment `index`), a file or a URL. `cid` shows it in the HTML."""
 
     model_config = _CLOSED
 
@@ -51,20 +52,21 @@ class Attach(BaseModel):
     message: Annotated[OneHandle | None, Mark.HANDLE] = None
     index: Index | None = None
     path: Annotated[Path | None, Mark.PATH] = None
+    url: Annotated[Url | None, Mark.URL] = None
     name: FileName | None = None
     cid: ContentId | None = None
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:
-        if sum(one is not None for one in (self.artifact, self.message, self.path)) != 1:
-            raise ValueError("name exactly one of `artifact`, `message` and `path`")
+        if sum(one is not None for one in (self.artifact, self.message, self.path, self.url)) != 1:
+            raise ValueError("name exactly one of `artifact`, `message`, `path` and `url`")
         if self.index is not None and self.message is None:
             raise ValueError("`index` counts the attachments of a `message`")
         return self
 
 
 def _attachments(value: object) -> object:
-    """Accept what models and shells send: one object, JSON in a string, bare artifact ids, paths."""
+    """Accept what models and shells send: one object, JSON in a string, bare artifact ids, paths, addresses."""
     given = listed(value)
     given = [given] if isinstance(given, dict) else given
     return [_attachment(one) for one in given] if isinstance(given, list | tuple) else given
@@ -78,6 +80,8 @@ def _attachment(one: object) -> object:
             return json.loads(one)
         except ValueError:
             return one
+    if one[:8].lower() == "https://":
+        return {"url": one}
     return {"path": one} if one.startswith(("/", "~")) else {"artifact": one}
 
 
@@ -85,7 +89,10 @@ Attachments = Annotated[tuple[Attach, ...], BeforeValidator(_attachments), Field
 
 
 class Enclosed(BaseModel):
-    """What an attachment is, fixed: its octets are these and no others. `part` is the section of its message."""
+    """What an attachment is, fixed: its octets are these and no others. `part` is the section of its message.
+
+    `url` is where it was fetched from, before it was fixed; it is an artifact since.
+    """
 
     model_config = _CLOSED
 
@@ -98,6 +105,7 @@ class Enclosed(BaseModel):
     line_feeds: int = 0
     part: str | None = None
     encoding: str | None = None
+    url: Annotated[str, Field(max_length=LONGEST)] | None = None
 
     @property
     def enclosure(self) -> Enclosure:
@@ -171,7 +179,7 @@ def made(kind: type[W], **fields: object) -> W:
 
 
 async def touched(request: Request, ctx: Context) -> frozenset[Impact]:
-    """Return what attaching touches: reading messages, taking in files."""
+    """Return what attaching touches: reading messages, taking in files, fetching them."""
     impacts = set()
     attach: tuple[Attach, ...] = getattr(request, "attach", ())
     for one in attach:
@@ -179,6 +187,8 @@ async def touched(request: Request, ctx: Context) -> frozenset[Impact]:
             impacts.add(Impact(Effect.READ, await scope_of(one.message, ctx)))
         if one.path is not None:
             impacts.add(Impact(Effect.INGEST, Scope(account_of(request, ctx))))
+        if one.url is not None:
+            impacts.add(Impact(Effect.FETCH, Scope(account_of(request, ctx))))
     return frozenset(impacts)
 
 

@@ -18,11 +18,11 @@ from mcp_proton.mime import mbox
 from mcp_proton.mime.file_names import file_name
 
 from .exports import alike
-from .files import sync_folder
+from .files import begin_writing, sync_folder
 from .manifests import Line, taken, write_all
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from mcp_proton.domain.mail import Envelope
@@ -36,10 +36,15 @@ PART = ".part"
 
 
 class Shelf(Protocol):
-    """Where messages are put. One at a time: `begin`, `write` …, then `end` or `drop`. `kept`: what is there of earlier."""
+    """Where messages are put, one at a time: by `put`, or by `begin`, `write` …, then `end` or `drop`.
+
+    `kept`: what is there of earlier. Only what `hardening` has returned from is sure to outlast a power cut.
+    """
 
     path: Path
     kept: list[Line]
+
+    def put(self, envelope: Envelope, octets: bytes, sha256: str) -> Line: ...
 
     def begin(self, envelope: Envelope) -> None: ...
 
@@ -47,9 +52,15 @@ class Shelf(Protocol):
 
     def drop(self) -> None: ...
 
-    def end(self, handle: str, size: int, sha256: str) -> Line: ...
+    def end(self, envelope: Envelope, size: int, sha256: str) -> Line: ...
 
-    def sync(self) -> None: ...
+    def hardening(self) -> Callable[[], None]:
+        """Return what makes durable all that is ended by now. It may run beside what is put next."""
+        ...
+
+    def rewind(self, lines: Sequence[Line]) -> None:
+        """Count on no more than these."""
+        ...
 
     def finish(self) -> None: ...
 
@@ -72,7 +83,15 @@ class Letters:
         self._mine = {line.file for line in self.kept}
         self._file: int | None = None
         self._hidden = self._wish = ""
-        self._open: list[int] = []
+        self._ended: list[int] = []
+        self._open: set[int] = set()
+        self._several = ThreadPoolExecutor(_AT_ONCE)
+
+    def put(self, envelope: Envelope, octets: bytes, sha256: str) -> Line:
+        """Write a message that is whole."""
+        self.begin(envelope)
+        self.write(octets)
+        return self.end(envelope, len(octets), sha256)
 
     def begin(self, envelope: Envelope) -> None:
         """Begin a file under a hidden name."""
@@ -91,26 +110,34 @@ class Letters:
             self._file = None
             self._folder.remove(self._hidden)
 
-    def end(self, handle: str, size: int, sha256: str) -> Line:
+    def end(self, envelope: Envelope, size: int, sha256: str) -> Line:
         """Give it its name. A file of just these octets that an earlier call left without a line is taken for it."""
         if self._file is None:
             raise Conflict("no message was begun")
-        self._open.append(self._file)
+        begin_writing(self._file)
+        self._ended.append(self._file)
+        self._open.add(self._file)
         self._file = None
         name = self._named(size, sha256)
         self._mine.add(name)
-        return Line(handle, name, size, sha256)
+        return described(envelope, name, size, sha256)
 
-    def sync(self) -> None:
-        """Make durable what was ended since the last time."""
-        waiting, self._open = self._open, []
-        try:
-            with ThreadPoolExecutor(_AT_ONCE) as several:  # asked for together, they cost the disk little more than one
-                list(several.map(os.fsync, waiting))
-        finally:
-            for file in waiting:
-                os.close(file)
-        sync_folder(self.path)
+    def hardening(self) -> Callable[[], None]:
+        """See the protocol. Asked for together, many files cost the disk little more than one."""
+        waiting, self._ended = self._ended, []
+
+        def harden() -> None:
+            try:
+                list(self._several.map(os.fsync, waiting))
+            finally:
+                self._let_go(waiting)
+            sync_folder(self.path)
+
+        return harden
+
+    def rewind(self, lines: Sequence[Line]) -> None:
+        """What is left without a line is taken for what it holds when that comes again."""
+        self._mine = {line.file for line in lines}
 
     def finish(self) -> None:
         """Every file has its name already."""
@@ -119,12 +146,17 @@ class Letters:
         """Let go of the folder; `forget` deletes it, if it is empty. Return whether it is gone."""
         with suppress(OSError):
             self.drop()
-        for file in self._open:
-            os.close(file)
+        self._several.shutdown()
+        self._let_go(list(self._open))
         self._folder.close()
         if forget:
             self._parent.discard(self._name)
         return forget and not self._parent.holds(self._name)
+
+    def _let_go(self, files: Sequence[int]) -> None:
+        for file in files:
+            os.close(file)
+        self._open.difference_update(files)
 
     def _named(self, size: int, sha256: str) -> str:
         for name in alike(self._wish):
@@ -175,12 +207,18 @@ class Mbox:
         if self._is_finished and folder.same(name, self._part):
             folder.remove(self._part)  # the last step of finishing, which a crash left out
 
+    def put(self, envelope: Envelope, octets: bytes, sha256: str) -> Line:
+        """Write an entry at once."""
+        entry = _beginning(envelope) + mbox.quoted(octets)
+        write_all(self._opened(), entry)
+        at, self._end = self._end, self._end + len(entry)
+        return described(envelope, self._name, len(octets), sha256, at=at, length=len(entry))
+
     def begin(self, envelope: Envelope) -> None:
         """Begin an entry."""
         file = self._opened()
-        sender = envelope.sender[0].email if envelope.sender else ""
         self._quoting, self._at = mbox.Quoting(), self._end
-        write_all(file, mbox.separator(sender, envelope.received or envelope.date) + mbox.status(envelope.flags))
+        write_all(file, _beginning(envelope))
 
     def write(self, chunk: bytes) -> None:
         """Append octets, quoted."""
@@ -192,18 +230,23 @@ class Mbox:
             os.ftruncate(self._file, self._end)
             os.lseek(self._file, self._end, os.SEEK_SET)
 
-    def end(self, handle: str, size: int, sha256: str) -> Line:
+    def end(self, envelope: Envelope, size: int, sha256: str) -> Line:
         """End it with an empty line."""
         file = self._opened()
         rest = self._quoting.finish()
         write_all(file, rest + (b"\n" if self._quoting.at_start else b"\n\n"))
         self._end = os.lseek(file, 0, os.SEEK_CUR)
-        return Line(handle, self._name, size, sha256, at=self._at, length=self._end - self._at)
+        return described(envelope, self._name, size, sha256, at=self._at, length=self._end - self._at)
 
-    def sync(self) -> None:
-        """Make it durable."""
-        if self._file is not None:
-            os.fsync(self._file)
+    def hardening(self) -> Callable[[], None]:
+        """See the protocol."""
+        file = self._file
+        return lambda: None if file is None else os.fsync(file)
+
+    def rewind(self, lines: Sequence[Line]) -> None:
+        """Cut back to the last of these."""
+        self._end = max((line.end for line in lines), default=0)
+        self.drop()
 
     def finish(self) -> None:
         """Give the file its name."""
@@ -249,6 +292,19 @@ class Mbox:
             return os.fstat(file).st_size
         finally:
             os.close(file)
+
+
+def described(envelope: Envelope, file: str, size: int, sha256: str, *, at: int = 0, length: int = 0) -> Line:
+    """Return the manifest's line for a message that is in a file."""
+    when = envelope.received or envelope.date
+    received, flags = when.isoformat() if when else None, tuple(sorted(envelope.flags))
+    return Line(str(envelope.handle), file, size, sha256, received, flags, envelope.message_id, at, length)
+
+
+def _beginning(envelope: Envelope) -> bytes:
+    """Return the separator of an entry, and the flags as header lines."""
+    sender = envelope.sender[0].email if envelope.sender else ""
+    return mbox.separator(sender, envelope.received or envelope.date) + mbox.status(envelope.flags)
 
 
 def letter_name(envelope: Envelope) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mcp_proton.domain.errors import Conflict
@@ -50,6 +50,10 @@ class Line:
         return self.at + self.length
 
 
+_FIELDS = Line.__slots__
+_ENCODE = json.JSONEncoder(separators=(",", ":")).encode
+
+
 class Manifest:
     """The file `name`, held by one export at a time."""
 
@@ -74,7 +78,7 @@ class Manifest:
 
     def add(self, lines: Sequence[Line]) -> None:
         """Write lines down. A line that a power cut takes costs nothing: its message is found, or written again."""
-        self._write(_encoded(asdict(line)) for line in lines)
+        self._write(_encoded({name: getattr(line, name) for name in _FIELDS}) for line in lines)
         self.lines.extend(lines)
 
     def sync(self) -> None:
@@ -161,7 +165,7 @@ def _line(about: dict[str, object]) -> Line | None:
 
 def _encoded(values: dict[str, object]) -> bytes:
     kept = {key: value for key, value in values.items() if value not in (None, "", (), 0) or key == "size"}
-    return json.dumps(kept, separators=(",", ":")).encode() + b"\n"
+    return _ENCODE(kept).encode() + b"\n"
 
 
 def _decoded(line: bytes) -> dict[str, object]:

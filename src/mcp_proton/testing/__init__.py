@@ -6,6 +6,7 @@
 from mcp_proton.testing.account import MemoryAccount
 from mcp_proton.testing.artifacts import MemoryArtifacts
 from mcp_proton.testing.clock import EPOCH, FixedClock
+from mcp_proton.testing.internet import MemoryRemote
 from mcp_proton.testing.journal import MemoryJournal
 from mcp_proton.testing.outgoing import MemoryOctets, MemoryOutgoing, OutgoingFault, SentMail
 from mcp_proton.testing.owner import FixedPolicy, MemoryAccounts, MemoryVault
@@ -20,6 +21,7 @@ __all__ = [
     "MemoryJournal",
     "MemoryOctets",
     "MemoryOutgoing",
+    "MemoryRemote",
     "MemoryVault",
     "OutgoingFault",
     "SentMail",

@@ -24,6 +24,7 @@ from mcp_proton.domain.ports import (
     Page,
     Standing,
 )
+from mcp_proton.domain.powers import ServerPowers
 from mcp_proton.domain.query import Query, matches
 from mcp_proton.domain.transfer import Whole
 from mcp_proton.domain.walk import Interval, Stretch
@@ -60,6 +61,7 @@ class MemoryAccount:
 
     lag = 0.0
     versioned = True
+    powers: ServerPowers | None = None
 
     def __init__(self, name: str = "memory") -> None:
         self.name = name

@@ -90,6 +90,8 @@ CONSEQUENCES = (
     ("create", Effect.ORGANIZE, "made"),
     ("rename", Effect.ORGANIZE, "renamed"),
     ("subscribe", Effect.ORGANIZE, "shown or hidden"),
+    ("set_vacation", Effect.AUTOMATE, "the server answers by itself"),
+    ("create_identity", Effect.AUTOMATE, "mail can be sent as one more address"),
 )
 
 

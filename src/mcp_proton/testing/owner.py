@@ -20,6 +20,10 @@ class MemoryVault:
         """Return the account's secret, or raise KeyError."""
         return self._secrets[account]
 
+    async def keep(self, account: str, secret: str) -> None:
+        """Put another there."""
+        self._secrets[account] = secret
+
 
 class FixedPolicy:
     """A policy that stands until a test puts another in its place."""

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from tests.servers.jmap.around import Around, Refusal
 from tests.servers.jmap.store import properties
 
 if TYPE_CHECKING:
     from tests.servers.jmap.store import Folder, Store, Stored
 
 Answer = dict[str, Any]
-
-
-class Refusal(Exception):
-    """A method-level error."""
+_OF_HEADERS = ("from", "to", "cc", "bcc", "subject")
+__all__ = ["Limits", "Methods", "Refusal"]
 
 
 @dataclass(frozen=True)
@@ -30,33 +30,41 @@ class Limits:
     upload: int = 50_000_000
     query: int | None = None
     """an enforced limit of ids a page, told in the answer"""
+    index: str | None = None
+    """how it refuses to look for words; None: it has an index of them"""
 
 
 class Methods:
     """Bound to a store."""
 
-    def __init__(self, store: Store, limits: Limits) -> None:
-        self.store, self.limits = store, limits
+    def __init__(self, store: Store, limits: Limits, account: str = "acc") -> None:
+        self.store, self.limits, self.account = store, limits, account
+        self.around = Around(store)
+        self.without: set[str] = set()
+        """methods this server has not"""
+        self.ignores: set[str] = set()
+        """conditions that it passes over, as some do"""
         self._created: dict[str, str] = {}
         self.refuse_sending: str | None = None
         """the type of the error a submission ends with"""
 
     def call(self, name: str, arguments: Answer) -> Answer:
-        if arguments.get("accountId") != "acc":
+        if arguments.get("accountId") != self.account:
             raise Refusal("accountNotFound")
         known = {
             "Email/get": self.email_get,
             "Email/query": self.email_query,
+            "Thread/get": self.thread_get,
             "Email/set": self.email_set,
             "Email/import": self.email_import,
-            "Identity/get": lambda _: {"state": "1", "list": self.store.identities, "notFound": []},
+            **self.around.methods,
             "EmailSubmission/set": self.submission_set,
             "Mailbox/get": self.mailbox_get,
             "Mailbox/set": self.mailbox_set,
         }
-        if name not in known:
+        if name not in known.keys() - self.without:
             raise Refusal("unknownMethod")
-        return {"accountId": "acc", **known[name](arguments)}
+        return {"accountId": self.account, **known[name](arguments)}
 
     # --- mail --------------------------------------------------------------------------------------------------------
 
@@ -69,7 +77,9 @@ class Methods:
 
     def email_query(self, asked: Answer) -> Answer:
         self._check_places(asked["filter"])
-        found = [one for one in self.store.emails.values() if _meets(one, asked["filter"])]
+        if self.limits.index is not None and _asks_for_words(asked["filter"]):
+            raise Refusal(self.limits.index)
+        found = [one for one in self.store.emails.values() if _meets(one, asked["filter"], self.ignores)]
         rising = asked.get("sort", [{}])[0].get("isAscending", True)
         found.sort(key=lambda one: one.received, reverse=not rising)
         ids = [one.id for one in found]
@@ -85,6 +95,12 @@ class Methods:
         if asked.get("calculateTotal"):
             told["total"] = len(ids)
         return told | {"ids": ids[start : start + limit]}
+
+    def thread_get(self, asked: Answer) -> Answer:
+        ids = dict.fromkeys(self._limited(asked["ids"], self.limits.get))
+        held = sorted(self.store.emails.values(), key=lambda one: one.received)
+        listed = [{"id": one, "emailIds": [mail.id for mail in held if mail.thread == one]} for one in ids]
+        return {"state": str(self.store.state), "list": listed, "notFound": []}
 
     def email_set(self, asked: Answer) -> Answer:
         before = self._guarded(asked)
@@ -115,7 +131,7 @@ class Methods:
             words = frozenset(wanted["keywords"])
             made = self.store.add(raw, *wanted["mailboxIds"], keywords=words, received=when)
             self._created[f"#{name}"] = made.id
-            told["created"][name] = {"id": made.id, "blobId": made.blob, "threadId": "t", "size": len(made.raw)}
+            told["created"][name] = {"id": made.id, "blobId": made.blob, "threadId": made.thread, "size": len(made.raw)}
         return told
 
     def submission_set(self, asked: Answer) -> Answer:
@@ -233,9 +249,25 @@ class Methods:
             raise Refusal("invalidArguments")
 
 
-def _meets(stored: Stored, condition: Answer) -> bool:
+def _asks_for_words(condition: Answer) -> bool:
     if "operator" in condition:
-        found = [_meets(stored, one) for one in condition["conditions"]]
+        return any(map(_asks_for_words, condition["conditions"]))
+    return bool(condition.keys() & {"header", "body", "text", *_OF_HEADERS})
+
+
+def _has_words(text: str, wanted: list[str]) -> bool:
+    """As indexes do: whole words, in any order."""
+    words = set(re.findall(r"\w+", text.casefold()))
+    return words >= {word for one in wanted for word in re.findall(r"\w+", one.casefold())}
+
+
+def _body(stored: Stored) -> str:
+    return " ".join(one.get_content() for one in stored.parsed.walk() if one.get_content_maintype() == "text")
+
+
+def _meets(stored: Stored, condition: Answer, ignores: set[str]) -> bool:
+    if "operator" in condition:
+        found = [_meets(stored, one, ignores) for one in condition["conditions"]]
         return {"AND": all(found), "OR": any(found), "NOT": not any(found)}[condition["operator"]]
     checks = {
         "inMailbox": lambda value: value in stored.mailboxes,
@@ -245,5 +277,11 @@ def _meets(stored: Stored, condition: Answer) -> bool:
         "maxSize": lambda value: len(stored.raw) < value,
         "after": lambda value: stored.received >= datetime.fromisoformat(value),
         "before": lambda value: stored.received < datetime.fromisoformat(value),
+        "header": lambda value: _has_words(str(stored.parsed.get(value[0], "")), value[1:]),
+        "body": lambda value: _has_words(_body(stored), [value]),
+        "text": lambda value: _has_words(f"{stored.raw.decode('utf-8', 'replace')}{_body(stored)}", [value]),
+        **{
+            name: lambda value, name=name: _has_words(str(stored.parsed.get(name, "")), [value]) for name in _OF_HEADERS
+        },
     }
-    return all(checks[name](value) for name, value in condition.items())
+    return all(checks[name](value) for name, value in condition.items() if name not in ignores)

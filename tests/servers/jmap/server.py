@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 CORE, MAIL = "urn:ietf:params:jmap:core", "urn:ietf:params:jmap:mail"
 SUBMISSION = "urn:ietf:params:jmap:submission"
+VACATION, QUOTA = "urn:ietf:params:jmap:vacationresponse", "urn:ietf:params:jmap:quota"
 USER, PASSWORD = "alice@example.org", "open-sesame-7k"
 Lie = Callable[[str, dict[str, Any]], dict[str, Any]]
 
@@ -29,15 +30,23 @@ class JmapServer:
     """A server with one account. `token`: it wants a bearer token instead of the password."""
 
     def __init__(
-        self, store: Store | None = None, limits: Limits | None = None, *, ranges: bool = True, token: str | None = None
+        self,
+        store: Store | None = None,
+        limits: Limits | None = None,
+        *,
+        ranges: bool = True,
+        token: str | None = None,
+        account: str = "acc",
     ) -> None:
         self.store, self.limits = store or Store(), limits or Limits()
-        self.methods = Methods(self.store, self.limits)
+        self.account = account
+        self.methods = Methods(self.store, self.limits, account)
         self.ranges, self.token = ranges, token
         self.lie: Lie = lambda _, answer: answer
         self.meanwhile: Callable[[str], None] = lambda _: None
         self.cut: Literal["before", "after"] | None = None
         self.answers: list[tuple[int, dict[str, str], bytes]] = []
+        self.capabilities = [MAIL, SUBMISSION, VACATION, QUOTA]
         self.session_changes: dict[str, Any] = {}
         self.asked: list[tuple[str, str, dict[str, str]]] = []
         """what was asked: verb, path, headers"""
@@ -100,7 +109,7 @@ class JmapServer:
             return 200, {}, json.dumps(self._session() | self.session_changes).encode()
         if path.startswith("/jmap/blob/"):
             return self._blob(path.split("/")[4], headers.get("range"))
-        if verb == "POST" and path == "/jmap/upload/acc":
+        if verb == "POST" and path == f"/jmap/upload/{self.account}":
             return 201, {}, json.dumps({"blobId": self.store.upload(body), "size": len(body)}).encode()
         if verb == "POST" and path == "/jmap/api":
             self.under_way += 1
@@ -126,9 +135,11 @@ class JmapServer:
             "maxSizeUpload": self.limits.upload,
         }
         return {
-            "capabilities": {CORE: core, MAIL: {}, SUBMISSION: {}},
-            "accounts": {"acc": {"isReadOnly": False, "accountCapabilities": {MAIL: {}, SUBMISSION: {}}}},
-            "primaryAccounts": {MAIL: "acc"},
+            "capabilities": {CORE: core, **{one: {} for one in self.capabilities}},
+            "accounts": {
+                self.account: {"isReadOnly": False, "accountCapabilities": {one: {} for one in self.capabilities}}
+            },
+            "primaryAccounts": {MAIL: self.account},
             "username": USER,
             "apiUrl": "api",
             "downloadUrl": "blob/{accountId}/{blobId}/{name}?type={type}",
@@ -153,6 +164,9 @@ class JmapServer:
     def _api(self, body: bytes) -> tuple[int, dict[str, str], bytes] | None:
         asked = json.loads(body)
         calls = asked["methodCalls"]
+        if not {CORE, MAIL} <= set(asked["using"]) <= {CORE, *self.capabilities}:
+            problem = b'{"type":"urn:ietf:params:jmap:error:unknownCapability"}'
+            return 400, {"Content-Type": "application/problem+json"}, problem
         self.called.append([call[0] for call in calls])
         if len(calls) > self.limits.calls or len(body) > self.limits.size:
             return 400, {"Content-Type": "application/problem+json"}, b'{"type":"urn:ietf:params:jmap:error:limit"}'
@@ -184,8 +198,17 @@ def _resolved(arguments: dict[str, Any], told: list[list[Any]]) -> dict[str, Any
         source = next((one[1] for one in told if one[2] == value["resultOf"] and one[0] == value["name"]), None)
         if source is None:
             raise Refusal("invalidResultReference")
-        path = value["path"].lstrip("/")
-        if path not in source:
-            raise Refusal("invalidResultReference")
-        found[key[1:]] = source[path]
+        found[key[1:]] = _pointed(source, value["path"].lstrip("/").split("/"))
     return found
+
+
+def _pointed(source: Any, path: list[str]) -> Any:
+    """What a path points at; `*` is every item, lists of lists made one (RFC 8620 §3.7)."""
+    if not path:
+        return source
+    if path[0] == "*" and isinstance(source, list):
+        items = [_pointed(one, path[1:]) for one in source]
+        return [leaf for one in items for leaf in (one if isinstance(one, list) else [one])]
+    if not isinstance(source, dict) or path[0] not in source:
+        raise Refusal("invalidResultReference")
+    return _pointed(source[path[0]], path[1:])

@@ -23,6 +23,7 @@ class Stored:
     received: datetime
     mailboxes: set[str]
     keywords: set[str] = field(default_factory=set)
+    thread: str = ""
 
     @cached_property
     def parsed(self) -> EmailMessage:
@@ -81,6 +82,9 @@ class Store:
         """A message arrives."""
         octets = raw.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
         made = Stored(f"e{self._next()}", octets, received, set(mailboxes), set(keywords))
+        refers = {*(_ids(made.parsed["references"]) or ()), *(_ids(made.parsed["in-reply-to"]) or ())}
+        near = (one for one in self.emails.values() if refers & set(_ids(one.parsed["message-id"]) or ()))
+        made.thread = next((one.thread for one in near), f"T{made.id}")
         self.emails[made.id] = made
         return made
 
@@ -128,6 +132,8 @@ def properties(stored: Stored, wanted: list[str], arguments: dict[str, Any]) -> 
         "sentAt": lambda: _date(stored.parsed),
         "subject": lambda: _text(stored.parsed["subject"]),
         "messageId": lambda: _ids(stored.parsed["message-id"]),
+        "threadId": lambda: stored.thread,
+        "references": lambda: _ids(stored.parsed["references"]),
         "inReplyTo": lambda: _ids(stored.parsed["in-reply-to"]),
         "hasAttachment": lambda: any(one.get_content_disposition() == "attachment" for one in stored.parsed.walk()),
         "headers": lambda: _headers(stored.raw),

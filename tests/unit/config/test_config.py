@@ -317,3 +317,39 @@ def test_the_guard_for_trash_is_an_owners_option_of_bridge_alone(kind: str, rest
         return
     with pytest.raises(Misconfigured, match="guarded_trash is for kind bridge"):
         load(file, {})
+
+
+@pytest.mark.parametrize(
+    ("lines", "why"),
+    [
+        ('kind = "bridge"\nauth = "bearer"\ncertificate = "sha256:%s"' % ("0" * 64), "not for kind bridge"),
+        (
+            'kind = "imap"\nauth = "basic"\n[accounts.a.oauth]\ntoken_url = "https://a.b/t"\nclient_id = "c"',
+            "leave out",
+        ),
+        ('kind = "imap"\n[accounts.a.oauth]\ntoken_url = "http://a.b/t"\nclient_id = "c"', "https"),
+        ('kind = "imap"\n[accounts.a.oauth]\ntoken_url = "https://a.b/t"', "client_id"),
+        (
+            'kind = "imap"\n[accounts.a.oauth]\ntoken_url = "https://a.b/t"\nclient_id = "c"\nclient_secret = "hunter2"',
+            "never the password",
+        ),
+    ],
+)
+def test_a_login_by_token_that_cannot_be_is_told_with_the_reason(lines: str, why: str) -> None:
+    """A-83."""
+    with pytest.raises(Misconfigured) as refused:
+        read(f'[accounts.a]\nusername = "me"\nsecret = "keyring"\n{lines}\n', "config.toml", {})
+    assert why in str(refused.value)
+    assert "hunter2" not in str(refused.value)
+
+
+def test_refresh_tokens_are_kept_only_where_another_can_be_stored() -> None:
+    """A-83: a server that rotates them would lock the owner out otherwise."""
+    text = (
+        '[accounts.a]\nkind = "imap"\nusername = "me"\nsecret = "env:TOKEN"\n'
+        '[accounts.a.oauth]\ntoken_url = "https://a.b/t"\nclient_id = "c"\n'
+    )
+    with pytest.raises(Misconfigured, match="new refresh tokens are stored there"):
+        read(text, "config.toml", {})
+    account = read(text.replace("env:TOKEN", "keyring"), "config.toml", {}).accounts["a"]
+    assert account.by_token

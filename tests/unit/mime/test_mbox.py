@@ -30,6 +30,14 @@ def test_quoting_and_unquoting_give_the_message_back(lines: list[bytes], one: in
     assert through(mbox.Unquoting(), quoted, two) == message
 
 
+@given(st.one_of(LINES.map(b"\r\n".join), LINES.map(b"\n".join), LINES.map(b"\r".join)), st.booleans())
+def test_a_message_at_once_becomes_the_same_entry_as_in_pieces(message: bytes, ended: bool) -> None:
+    message += b"\r\n" * ended
+    quoting = mbox.Quoting()
+    entry = quoting.feed(message) + quoting.finish()
+    assert mbox.quoted(message) == entry + (b"\n" if quoting.at_start else b"\n\n")
+
+
 @pytest.mark.parametrize("length", [1 << 16, (1 << 20) + 7])
 def test_a_line_without_end_is_passed_on_in_bounded_memory(length: int) -> None:
     quoting = mbox.Quoting()

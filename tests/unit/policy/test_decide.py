@@ -51,6 +51,7 @@ def test_the_presets_say_what_the_owner_was_told(preset, reading, organizing, se
         Effect.DELETE_FOLDER: files,
         Effect.DELETE_LABEL: files,
         Effect.INGEST: files,
+        Effect.FETCH: files,
         Effect.EXPORT: files,
         Effect.IMPORT: files,
         Effect.AUTOMATE: files,

@@ -109,6 +109,8 @@ def test_a_star_speaks_of_every_effect_but_the_owners_own():
             '[boundaries]\nrecipients = [\n"a@b.example",\n"anna"]',
             "line 4: boundaries.recipients[2]: must be an address",
         ),
+        ('[boundaries]\nfetch_hosts = ["10.0.0.1"]', "line 2: boundaries.fetch_hosts[1]: must be a host"),
+        ('[boundaries]\nfetch_hosts = ["https://a.example/"]', "line 2: boundaries.fetch_hosts[1]: must be a host"),
         ('[boundaries]\nrecipients = ["x@*.example.org"]', "line 2: boundaries.recipients[1]: must be an address"),
         (
             '[boundaries]\nexport_directories = ["Mail"]',

@@ -17,11 +17,12 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from mcp_proton import __version__
 from mcp_proton.domain.errors import MailError
 
+from .addresses import Addresses
 from .answers import later, refuse
 from .bearers import Bearer, Bearers
 from .bodies import Bodies, replayed
 from .holding import held
-from .rates import starting
+from .rates import Rate, starting
 from .servers import ClientServers
 from .sessions import Sessions
 from .trusted import WELL_KNOWN
@@ -40,6 +41,8 @@ MOST_HEADERS = 64
 SESSIONS_AT_ONCE = 32
 SECONDS_A_SESSION = 60.0
 """A client opens so many sessions at once, and one more a minute (J-101)."""
+STRANGERS_PER_MINUTE = 240
+"""So many requests a minute from one address are told what is wrong with their token; more are told to wait."""
 _SESSION, _VERSION = b"mcp-session-id", b"mcp-protocol-version"
 
 
@@ -61,6 +64,8 @@ class Application:
         self._bearers = Bearers(running, *((trusted.verifier, trusted.location) if trusted else ()))
         self._servers = ClientServers(running, gate)
         self._starting = starting(SESSIONS_AT_ONCE, SECONDS_A_SESSION)
+        self._addresses = Addresses(service.trusted_proxies)
+        self._strangers = Rate(STRANGERS_PER_MINUTE, 60.0)
         self._bodies = Bodies()
         self._ready = ready
         self._notice = noticed
@@ -106,6 +111,10 @@ class Application:
             return
         if not isinstance(who, Bearer):
             self._notice(who.event)
+            wait = self._strangers.take(self._addresses.of(scope))
+            if wait:
+                await later(429, "too many requests without a token that is good", wait)(scope, receive, send)
+                return
             await refuse(who.status, who.told, headers={"www-authenticate": who.challenge})(scope, receive, send)
             return
         refusal = self._admit(scope, who.client)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from fastmcp.server.dependencies import get_http_request
 
+from mcp_proton.bootstrap.callers import Shown
 from mcp_proton.domain.scopes import READ, effects_of
 from mcp_proton.domain.tokens import PREFIX, digest
 
@@ -23,12 +24,14 @@ if TYPE_CHECKING:
 class Bearer:
     """An authenticated client: the owner's label for it, what vouches for it (the public half of its token), and the first
     16 digits of that token's hash. `effects` are all that its scopes leave open; None: it has none, the rules alone decide.
+    `shown` is an authorization server's token, for the accounts that are reached with it.
     """
 
     client: str
     subject: str
     hash: str
     effects: frozenset[Effect] | None = None
+    shown: Shown | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +89,18 @@ def left_open() -> frozenset[Effect] | None:
     return frozenset() if bearer is None else bearer.effects
 
 
+def shown_now() -> Shown | None:
+    """Return the authorization server's token that the request being served showed."""
+    bearer = present()
+    return None if bearer is None else bearer.shown
+
+
 class Bearers:
     """Recognises clients. What the owner revokes, removes or replaces is a stranger from the next look on (P-97)."""
 
     def __init__(self, running: Running, verifier: Verifier | None = None, metadata: str | None = None) -> None:
         self._running = running
+        running.callers.asking = shown_now
         self._verifier = verifier
         self._metadata = metadata
 
@@ -127,8 +137,10 @@ class Bearers:
         lacking = _lacking(config.oauth, said.scopes)
         if lacking:
             return Stranger(presented=True, lacking=lacking, metadata=self._metadata)
+        shown = Shown(client, said.subject, token)
+        self._running.callers.showed(shown)
         effects = effects_of(said.scopes) if config.oauth.mail_scopes else None
-        return Bearer(client, f"subject {said.subject}", digest(token).hex()[:16], effects)
+        return Bearer(client, f"subject {said.subject}", digest(token).hex()[:16], effects, shown)
 
     def _stranger(self, *, presented: bool) -> Stranger:
         return Stranger(presented=presented, metadata=self._metadata)

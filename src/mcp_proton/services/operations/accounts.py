@@ -8,7 +8,7 @@ from mcp_proton.domain.errors import MailError
 from mcp_proton.domain.operation import Finer, Operation, Request, Result
 from mcp_proton.domain.plan import Impact, Scope
 from mcp_proton.domain.ports import Health
-from mcp_proton.services.fields import Account
+from mcp_proton.services.fields import Account, Stranger
 
 
 class AccountsList(Request):
@@ -46,8 +46,17 @@ class AccountList(Result):
     accounts: list[ListedAccount] = []
 
 
+class Fullness(Result):
+    """How much is used, of how much, in octets or as a count; no `limit`: none is told."""
+
+    name: Stranger = ""
+    unit: str
+    used: int
+    limit: int | None = None
+
+
 class AccountHealth(Result):
-    """How one account is. Nothing in it was said by the server but its version and capability words.
+    """How one account is. Said by the server: its version and capability words, who is logged in, and how full it is.
 
     `unproved`: kinds of changes that are asked about, since this version of the server was never seen to do them;
     `disproved`: those that are refused, since it was seen to do something else.
@@ -58,6 +67,8 @@ class AccountHealth(Result):
     server: str = ""
     version: str = ""
     mode: str | None = None
+    login: Stranger = ""
+    quotas: list[Fullness] = []
     syncing: bool | str | None = None
     unproved: list[str] = []
     disproved: list[str] = []
@@ -83,7 +94,7 @@ class SendingIdentity(Result):
 
 
 class Identities(Result):
-    """The addresses. None can be made here: what an account may send as, the server and the owner's config.toml say."""
+    """The addresses: what the server tells, and what the owner wrote into config.toml."""
 
     account: str
     identities: list[SendingIdentity] = []
@@ -191,6 +202,8 @@ def _told(name: str, seen: Health) -> AccountHealth:
         server=seen.server,
         version=seen.version,
         mode=seen.mode,
+        login=seen.login,
+        quotas=[Fullness(name=one.name, unit=one.unit, used=one.used, limit=one.limit) for one in seen.quotas],
         syncing="unknown" if seen.connected and seen.syncing is None else seen.syncing,
         unproved=list(seen.unproved),
         disproved=list(seen.disproved),

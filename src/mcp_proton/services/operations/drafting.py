@@ -37,7 +37,7 @@ from mcp_proton.services.written import (
 )
 
 Detach = Annotated[tuple[Index, ...], Field(max_length=50, description="attachments to drop"), Mark.TOKEN]
-_WRITING = frozenset({Effect.DRAFT, Effect.READ, Effect.INGEST})
+_WRITING = frozenset({Effect.DRAFT, Effect.READ, Effect.INGEST, Effect.FETCH})
 
 
 class DraftsCreate(Written):

@@ -14,18 +14,11 @@ from mcp_proton.domain.ports import MailBackend
 from mcp_proton.services import foreseeing, looking, matching, places
 from mcp_proton.services.fields import HOME_WORD, Destination, MailboxField, ManyHandles, Preview
 from mcp_proton.services.filed import Filed, filed, parsed
+from mcp_proton.services.moving import MessagesMove
 
 _MESSAGES = ["personal.ei5nnz.sd2egw-2n9c"]
 _EFFECTS = frozenset({Effect.ORGANIZE, Effect.DRAFT, Effect.DESTROY})
 """The most that a table may say of filing: into Trash or Drafts it can be more than organizing."""
-
-
-class MessagesMove(Request):
-    """Move messages. Old handles go stale; new ones are returned."""
-
-    messages: ManyHandles
-    to: Destination
-    preview: Preview = False
 
 
 class MessagesMoveMatching(matching.Matching):

@@ -26,7 +26,7 @@ from mcp_proton.domain.transfer import Entry, Source
 from mcp_proton.services import foreseeing
 from mcp_proton.services.fields import Account, LocalPath, MailboxField, Mark, OneHandle, Ours, Preview, Stranger
 from mcp_proton.services.filed import only_reason
-from mcp_proton.services.present import Present
+from mcp_proton.services.present import Present, unsettled
 
 SETTLED = 90.0
 """Seconds after which a server shows what it was told to store, if it ever will (Bridge: two of its polls)."""
@@ -129,7 +129,7 @@ async def put(request: ImportsCreate, ctx: Context) -> Imported:
         entries = {_item(box, entry): entry for entry in source.entries}
         identities = frozenset(entry.identity for entry in source.entries)
         present = await Present.looked(box, identities, ctx)
-        putting = _Putting(source, present, await _unsettled(account, ctx))
+        putting = _Putting(source, present, await unsettled(account, ctx))
         for item, entry in entries.items():
             putting.note(entry, earlier.get(item))
 
@@ -166,7 +166,7 @@ class _Putting:
         """Take note of one that was put there."""
         if fate is not None and fate.ending is Ending.DONE:
             self._put[entry.identity] = entry
-            self._present.add(entry, fate)
+            self._present.add(entry.identity, fate.now)
 
     async def one(self, item: Handle, entry: Entry, backend: MailBackend, box: Mailbox) -> Fate:
         """Put one there, unless it is."""
@@ -174,7 +174,7 @@ class _Putting:
             return Fate(item, Ending.FAILED, entry.problem, _PROBLEMS.get(entry.problem))
         if "deleted" in entry.flags:
             return Fate.skipped(item, "marked_deleted", "it is marked as deleted in the file")
-        there = self._present.find(entry)
+        there = self._present.find(entry.identity)
         if there is not None:
             return await self._known(item, entry, there)
         if entry.identity in self._unsettled:
@@ -229,14 +229,6 @@ async def _same(request: ImportsCreate, ctx: Context) -> AsyncIterator[Source]:
                 next="ask for it again; what was imported by then is not imported twice",
             )
         yield source
-
-
-async def _unsettled(account: str, ctx: Context) -> frozenset[str]:
-    """Return what other imports put into the account without knowing yet whether it arrived."""
-    open_ends = [await ctx.journal.open_ends(one.id) for one in await ctx.journal.unproved(account)]
-    return frozenset(
-        fate.identity for ends in open_ends for fate in ends if fate.identity and fate.ending is Ending.UNCERTAIN
-    )
 
 
 def _item(box: Mailbox, entry: Entry) -> Handle:

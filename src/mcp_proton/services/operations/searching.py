@@ -108,7 +108,10 @@ def _page(request: MessagesList | MessagesSearch, found: Found, boxes: dict[str,
     rows = []
     for envelope in found.rows:
         box = boxes[envelope.handle.tag]
-        rows.append(row(envelope, outgoing=box.role in _OUTGOING, mailbox=box.path if several else None))
+        excerpt = found.excerpts.get(envelope.handle, "")
+        rows.append(
+            row(envelope, outgoing=box.role in _OUTGOING, mailbox=box.path if several else None, excerpt=excerpt)
+        )
     brief = isinstance(request, MessagesList)
     return MessagePage(
         messages=rows, cursor=seal(request, found.continuation), coverage=reach(found.coverage, brief=brief)

@@ -49,7 +49,7 @@ NoReply = Annotated[bool, Field(description="even to an address that takes no an
 
 
 class MailSend(Written):
-    """Send a mail. Attach artifacts, messages or files."""
+    """Send a mail. Attach artifacts, messages, files or URLs."""
 
 
 class MailReply(Request):
@@ -289,7 +289,7 @@ async def answer_invitation(request: InvitationsAnswer, ctx: Context) -> MailSen
 mail_send = Operation(
     request=MailSend,
     result=Posted,
-    effects=frozenset({Effect.SEND, Effect.READ, Effect.INGEST, Effect.DRAFT}),
+    effects=frozenset({Effect.SEND, Effect.READ, Effect.INGEST, Effect.FETCH, Effect.DRAFT}),
     purpose=Effect.SEND,
     ready=ready,
     pin=pin,

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from mcp_proton.domain.context import Context
 from mcp_proton.domain.effects import Effect
-from mcp_proton.domain.errors import MailError, Stale
+from mcp_proton.domain.errors import MailError, Stale, Unsupported
 from mcp_proton.domain.handles import Handle
 from mcp_proton.domain.mail import Envelope, Mailbox, Role
 from mcp_proton.domain.operation import Finer, Operation, Request, Result
@@ -74,8 +74,9 @@ async def get(request: ThreadsGet, ctx: Context) -> Thread:
     handle = Handle.parse(request.message)
     backend = ctx.backend(handle.account)
     scope = await _scope(handle, ctx)
-    links = await _anchor(backend, handle)
-    found = await _follow(backend, scope, links)
+    found = await _of_server(backend, handle, scope)
+    if found is None:
+        found = await _follow(backend, scope, await _anchor(backend, handle))
     ordered = sorted(_one_each(found.envelopes.values(), handle), key=_when)[:MOST_MESSAGES]
     boxes = {box.tag: box for box in scope}
     shown = await _shown(backend, ordered, boxes, request.max_tokens, ctx)
@@ -114,6 +115,37 @@ async def _scope(handle: Handle, ctx: Context) -> list[Mailbox]:
     open_to_me = [box for box in boxes if box.selectable and ctx.allows(Effect.READ, handle.account, box)]
     everything = [box for box in open_to_me if box.role is Role.ALL]
     return everything or [box for box in open_to_me if box.role not in _CLOSED]
+
+
+async def _of_server(backend: MailBackend, handle: Handle, scope: Sequence[Mailbox]) -> _Links | None:
+    """What the server takes for one conversation, as far as ids link it; None where it tells none, or the message alone.
+
+    Servers put messages together by their subjects too, or each by itself (RFC 8621 §3).
+    """
+    if backend.powers is None:
+        return None
+    try:
+        told = await backend.powers.conversation(handle, scope)
+    except Unsupported:
+        return None
+    waiting = {one.handle: one for one in told.rows}
+    first = waiting.pop(handle, None)
+    if first is None:
+        raise Stale("this handle no longer points at a message")
+    references = {
+        one: [ref for ref in refs if not ref.endswith(_INTERNAL + ">")] for one, refs in told.references.items()
+    }
+    links = _Links(ids=set(), subject="", coverage=Coverage(complete=True, order="oldest first", by_server=("thread",)))
+    links.take(first, references.get(handle, ()))
+    grown = True
+    while grown and waiting:
+        near = [one for one in waiting.values() if links.ids & {one.message_id, *references.get(one.handle, ())} - {""}]
+        grown = bool(near)
+        for one in near:
+            links.take(waiting.pop(one.handle), references.get(one.handle, ()))
+    if len(links.present) > MOST_MESSAGES:
+        links.notices.add("more_messages_than_shown")
+    return None if len(links.present) == 1 and len(links.ids) > 1 else links
 
 
 async def _anchor(backend: MailBackend, handle: Handle) -> _Links:

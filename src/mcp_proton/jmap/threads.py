@@ -1,0 +1,72 @@
+"""Conversations as the server has them (RFC 8621 §3), in one request: the message, its thread, and all that is in it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcp_proton.domain.powers import Conversation
+from mcp_proton.jmap import envelopes, keys, values
+from mcp_proton.jmap.client import Call, Ref
+from mcp_proton.jmap.errors import MethodFailed
+from mcp_proton.jmap.occurrences import gone
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mcp_proton.domain.handles import Handle
+    from mcp_proton.domain.mail import Envelope, Mailbox
+    from mcp_proton.jmap.client import Client
+    from mcp_proton.jmap.mailboxes import Mailboxes
+    from mcp_proton.jmap.values import Object
+
+MOST = 500
+"""messages of one conversation that are looked at: the latest"""
+_PROPERTIES = [*envelopes.PROPERTIES, "threadId", "references"]
+
+
+class Threads:
+    """One account's."""
+
+    def __init__(self, client: Client, mailboxes: Mailboxes) -> None:
+        self._client, self._mailboxes = client, mailboxes
+
+    async def conversation(self, handle: Handle, scope: Sequence[Mailbox]) -> Conversation:
+        """The thread of a message, as far as it lies in these mailboxes (its own is always one of them)."""
+        own, email_id = await self._mailboxes.of(handle), keys.read(handle.key)
+        named, threads, told = await self._client.ask(
+            Call("Email/get", {"ids": [email_id], "properties": ["mailboxIds", "threadId"]}),
+            Call("Thread/get", {"#ids": Ref(0, "Email/get", "/list/*/threadId").told}),
+            Call("Email/get", {"#ids": Ref(1, "Thread/get", "/list/*/emailIds").told, "properties": _PROPERTIES}),
+        )
+        for answer in (named, threads):
+            if isinstance(answer, MethodFailed):
+                raise answer
+        assert not isinstance(named, MethodFailed)
+        assert not isinstance(threads, MethodFailed)
+        first = _listed(named)
+        if not first or own.id not in values.keys_of(first[0].get("mailboxIds")):
+            raise gone()
+        if isinstance(told, MethodFailed):
+            if told.kind != "requestTooLarge":
+                raise told
+            told = await self._latest(threads)
+        boxes = {box.id: box for box in (own, *scope)}
+        rows: list[Envelope] = []
+        references: dict[Handle, tuple[str, ...]] = {}
+        for email in _listed(told):
+            for box_id in sorted(values.keys_of(email.get("mailboxIds")) & boxes.keys()):
+                row = envelopes.envelope(boxes[box_id], email)
+                rows.append(row)
+                references[row.handle] = envelopes.references(email)
+        return Conversation(rows, references)
+
+    async def _latest(self, threads: Object) -> Object:
+        """A conversation larger than one answer may be (RFC 8621 §3: its ids are sorted by date, the oldest first)."""
+        most = min(MOST, (await self._client.limits()).objects_in_get)
+        ids = [values.identifier(one) for thread in _listed(threads) for one in values.sequence(thread.get("emailIds"))]
+        (answer,) = await self._client.demand(Call("Email/get", {"ids": ids[-most:], "properties": _PROPERTIES}))
+        return answer
+
+
+def _listed(answer: Object) -> list[Object]:
+    return [values.mapping(one) for one in values.sequence(answer.get("list"))]

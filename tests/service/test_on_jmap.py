@@ -1,0 +1,157 @@
+"""Operations through the whole service on a JMAP server: what it spares, and how few HTTP requests it takes (J-10)."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.contract.letters import letter
+from tests.servers.jmap.methods import Limits
+
+from .jmap_house import jmap_house
+
+if TYPE_CHECKING:
+    from tests.servers.jmap import JmapServer
+    from tests.servers.jmap.store import Stored
+
+    from .conftest import House
+
+DAY = datetime(2026, 3, 1, tzinfo=UTC)
+
+
+def said(server: JmapServer, number: int, *, role: str = "inbox", subject: str = "Plan", refers: str = "") -> Stored:
+    """A letter of a conversation; `refers` are the numbers it answers."""
+    ids = " ".join(f"<m{one}@example.org>" for one in refers.split())
+    extra = f"References: {ids}\nIn-Reply-To: {ids.split()[-1]}\n" if ids else ""
+    raw = letter(subject, number=number, body=f"text {number}", extra=extra)
+    return server.store.add(raw, server.store.by_role(role).id, received=DAY + timedelta(hours=number))
+
+
+async def handle_of(house: House, subject: str, mailbox: str = "inbox") -> str:
+    told = await house.ask("messages_list", mailbox=mailbox, limit=50)
+    return next(str(one["handle"]) for one in told["messages"] if one["subject"] == subject)
+
+
+async def test_a_conversation_is_what_the_server_takes_for_one() -> None:
+    """J-10, P-70: in one request, across mailboxes, oldest first, with what is missing."""
+    async with jmap_house() as (server, house):
+        said(server, 1, role="archive")
+        said(server, 2, refers="1", subject="Re: Plan")
+        said(server, 3, role="sent", refers="1 2", subject="AW: Plan")
+        said(server, 5, refers="1 2 3 4", subject="Fwd: Plan")
+        said(server, 9, subject="Other")
+        handle = await handle_of(house, "Re: Plan")
+        server.called.clear()
+        told = await house.ask("threads_get", message=handle)
+        assert [one["text"].strip() for one in told["messages"]] == ["text 1", "text 2", "text 3", "text 5"]
+        assert [one["mailbox"] for one in told["messages"]] == ["Archive", "Inbox", "Sent", "Inbox"]
+        assert told["missing"] == ["<m4@example.org>"]
+        assert server.called[0] == ["Email/get", "Thread/get", "Email/get"]
+        assert not any("Email/query" in names for names in server.called)
+
+
+async def test_what_only_the_server_puts_together_is_no_conversation() -> None:
+    """A-65: a server may group by subject; a stranger who copies one does not get into a conversation by that."""
+    async with jmap_house() as (server, house):
+        first = said(server, 1)
+        said(server, 2, refers="1", subject="Re: Plan")
+        said(server, 7, subject="Re: Plan").thread = first.thread
+        told = await house.ask("threads_get", message=await handle_of(house, "Plan"))
+        assert [one["text"].strip() for one in told["messages"]] == ["text 1", "text 2"]
+
+
+async def test_where_the_server_puts_nothing_together_it_is_followed_here() -> None:
+    async with jmap_house() as (server, house):
+        said(server, 1, role="archive")
+        answer = said(server, 2, refers="1", subject="Re: Plan")
+        answer.thread = "of-its-own"
+        told = await house.ask("threads_get", message=await handle_of(house, "Re: Plan"))
+        assert [one["text"].strip() for one in told["messages"]] == ["text 1", "text 2"]
+
+
+async def test_a_conversation_stays_within_what_may_be_read() -> None:
+    """P-70: a mailbox that is denied is not in it, whatever the server says."""
+    async with jmap_house() as (server, house):
+        said(server, 1, role="archive")
+        said(server, 2, refers="1", subject="Re: Plan")
+        house.rules(preset="autonomous", rules=[{"effect": "read", "verdict": "deny", "mailbox": "archive"}])
+        told = await house.ask("threads_get", message=await handle_of(house, "Re: Plan"))
+        assert [one["text"].strip() for one in told["messages"]] == ["text 2"]
+        assert told["missing"] == ["<m1@example.org>"]
+
+
+async def test_a_conversation_longer_than_an_answer_may_be_is_cut_and_told() -> None:
+    async with jmap_house(Limits(get=60)) as (server, house):
+        said(server, 0)
+        for number in range(1, 90):
+            said(server, number, refers=str(number - 1), subject=f"Re: Plan {number}")
+        handle = str(next(iter((await house.ask("messages_list", limit=1))["messages"]))["handle"])
+        told = await house.ask("threads_get", message=handle, max_tokens=2_000)
+        assert len(told["messages"]) == 50
+        assert "more_messages_than_shown" in told["notices"]
+
+
+async def test_a_forged_handle_opens_no_conversation() -> None:
+    """P-90: the message must be in the mailbox that its handle names."""
+    async with jmap_house() as (server, house):
+        hidden = said(server, 1, role="archive")
+        said(server, 2)
+        tag = (await handle_of(house, "Plan")).split(".")[1]
+        told = await house.ask("threads_get", message=f"personal.{tag}.{hidden.id}")
+        assert told["status"] == "stale"
+
+
+ASKED: list[tuple[str, dict[str, Any], int]] = [
+    ("messages_list", {"limit": 50}, 1),
+    ("messages_search", {"query": "from:anna", "mailboxes": ["inbox"]}, 1),
+    ("messages_search", {"query": "plan", "mailboxes": ["inbox"]}, 2),
+    ("mailboxes_list", {}, 1),
+    ("messages_ids", {"mailbox": "inbox"}, 1),
+    ("accounts_identities", {}, 1),
+    ("vacation_get", {}, 1),
+]
+
+
+@pytest.mark.parametrize(("operation", "arguments", "most"), ASKED)
+async def test_an_operation_takes_one_or_two_requests(operation: str, arguments: dict[str, Any], most: int) -> None:
+    """Once the session and the list of mailboxes are known."""
+    async with jmap_house() as (server, house):
+        for number in range(60):
+            said(server, number)
+        await house.ask("messages_list")
+        before = len(server.asked)
+        assert (await house.ask(operation, **arguments))["status"] == "ok"
+        assert len(server.asked) - before <= most
+
+
+async def test_reading_a_message_takes_two_requests_and_its_conversation_one_more_for_each_text() -> None:
+    async with jmap_house() as (server, house):
+        said(server, 1)
+        said(server, 2, refers="1", subject="Re: Plan")
+        handle = await handle_of(house, "Re: Plan")
+        before = len(server.asked)
+        assert (await house.ask("messages_get", message=handle))["status"] == "ok"
+        assert len(server.asked) - before <= 2
+        before, called = len(server.asked), len(server.called)
+        assert len((await house.ask("threads_get", message=handle))["messages"]) == 2
+        assert len(server.called) - called <= 3
+        assert len(server.asked) - before <= 4
+
+
+async def test_handing_a_mail_over_takes_two_requests_and_what_is_looked_for_around_it_three() -> None:
+    """Upload, then import and submission at once. Before, whether the recipient is known; afterwards, the copy in Sent."""
+    async with jmap_house() as (server, house):
+        raw = letter("earlier", to="bob@example.net", sender="alice@example.org")
+        server.store.add(raw, server.store.by_role("sent").id)
+        await house.ask("messages_list")
+        await house.ask("accounts_identities")
+        server.called.clear()
+        before = len(server.asked)
+        asked = {"to": ["bob@example.net"], "subject": "x", "text": "y"}
+        told = await house.ask("mail_send", **asked)
+        assert told["status"] == "ok", told
+        acting = [names for names in server.called if any(name.endswith(("/set", "/import")) for name in names)]
+        assert acting == [["Email/import", "EmailSubmission/set"]]
+        assert len(server.asked) - before <= 5
