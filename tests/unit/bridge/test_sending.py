@@ -485,6 +485,7 @@ async def test_a_message_too_large_for_proton_is_refused_with_the_limit(desk: De
     with pytest.raises(OverLimit, match="22000000"):
         await desk.backend.append(await desk.box(Role.INBOX), Huge(b"x"))
     assert (await desk.out.capacity()).append == 22_000_000
+    assert (await desk.out.capacity()).submit == 36_000_000, "Proton's word: nobody measured it"
 
 
 @pytest.mark.parametrize(
