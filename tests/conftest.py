@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tests.servers import gluon_build, oidc_install
-from tests.servers.fixtures import cyrus, cyrus_server, dovecot, dovecot_server, postfix
+from tests.servers.fixtures import cyrus, cyrus_server, dovecot, dovecot_server, postfix, pymap, pymap_server
 from tests.servers.gluon_server import gluon, gluon_server
 from tests.servers.oidc_server import oidc
 from tests.surfaces.hermes.fixtures import hermes

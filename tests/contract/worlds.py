@@ -324,7 +324,9 @@ async def server(
     async def secret() -> str:
         return account.password
 
-    place = Endpoint(account.host, account.imaps_port, TlsMode.IMPLICIT, Pin.read(account.certificate_sha256))
+    place = Endpoint(account.host, account.imap_port, TlsMode.PLAIN, plain_to_this_machine=True)
+    if account.imaps_port:
+        place = Endpoint(account.host, account.imaps_port, TlsMode.IMPLICIT, Pin.read(account.certificate_sha256))
     login = Credentials(account.username, secret)
     made = ImapBackend("me", place, login, sessions=ATTENTIVE, outlet=outlet, configured=configured)
     async with aclosing(made) as backend:
