@@ -25,7 +25,7 @@ Days = Annotated[
     ),
 ]
 TokenFile = Annotated[
-    Path | None, Parameter(help="the file the program finds its token in; a new token is written there, not shown")
+    Path | None, Parameter(help="the file the program finds its token in; a new one is written there, not shown")
 ]
 
 

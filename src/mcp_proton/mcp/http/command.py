@@ -62,9 +62,7 @@ async def _serve(where: Place | None, *, demo: bool) -> None:
         if metrics is not None:
             observers.append(metrics.called)
             notices = watching.Notices(metrics.noticed)
-        trusted, front = identity(running, door, notices)
-        if trusted is not None:
-            stack.push_async_callback(trusted.aclose)
+        trusted, front = await stack.enter_async_context(identity(running, door, notices))
         gate = watching.Watched(limits, observers)
         app = Application(running, gate, Readiness(running).look, notices, trusted, front)
         stack.push_async_callback(app.aclose)
