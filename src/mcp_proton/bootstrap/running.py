@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from mcp_proton.services.service import MailService
     from mcp_proton.storage.artifacts import FileArtifacts
     from mcp_proton.storage.journal import SqlJournal
+    from mcp_proton.storage.links import SqlLinks
     from mcp_proton.storage.tokens import SqlTokens
 
 TIDY_AFTER = 30.0
@@ -43,6 +44,7 @@ class Running:
     config: ConfigFile
     switches: SwitchFile
     tokens: SqlTokens
+    links: SqlLinks
     callers: Callers
 
 
@@ -74,6 +76,7 @@ async def opened(found: Settings, vault: SecretProvider, environ: Mapping[str, s
     from mcp_proton.storage.files import private_folder
     from mcp_proton.storage.journal import SqlJournal
     from mcp_proton.storage.leases import SqlLeases
+    from mcp_proton.storage.links import SqlLinks
     from mcp_proton.storage.mail_files import FileMailFiles
     from mcp_proton.storage.policyfile import PolicyInForce
     from mcp_proton.storage.runners import Runner
@@ -99,6 +102,7 @@ async def opened(found: Settings, vault: SecretProvider, environ: Mapping[str, s
         most_octets=kept.artifact_megabytes << 20,
         exports=lambda: rules.folders(Effect.EXPORT),
     )
+    links = SqlLinks(database, clock, kept.upload_megabytes << 20)
     world = World(
         catalog=registry.load(),
         accounts=accounts,
@@ -119,13 +123,14 @@ async def opened(found: Settings, vault: SecretProvider, environ: Mapping[str, s
         documents=ChildDocuments(),
         files=FileMailFiles(exports=lambda: rules.folders(Effect.EXPORT), imports=lambda: rules.folders(Effect.IMPORT)),
         remote=Internet(kept),
+        links=links,
         alarm=SqlSwitches(database, switches_file(found), clock).freeze,
         clear=lambda: trials.clear(accounts.names),
     )
     service = MailService(world)
     tidying = asyncio.create_task(_tidy(journal, artifacts, timedelta(days=kept.journal_days)))
     try:
-        yield Running(service, found, trials, config, switches, tokens_in(found, database), callers)
+        yield Running(service, found, trials, config, switches, tokens_in(found, database), links, callers)
     finally:
         await service.aclose()
         tidying.cancel()
