@@ -14,7 +14,7 @@ from mcp_proton.bootstrap.callers import Callers, Secrets
 from mcp_proton.bootstrap.clock import SystemClock
 from mcp_proton.bootstrap.internet import Internet
 from mcp_proton.bootstrap.owner import Rules, Settings, findings, settings, switches_file
-from mcp_proton.bootstrap.store import migrated, tokens_in
+from mcp_proton.bootstrap.store import migrated, passkeys_in, sign_ins_in, tokens_in
 from mcp_proton.config.inforce import ConfigFile
 from mcp_proton.domain.errors import MailError
 from mcp_proton.policy.model import Policy
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from mcp_proton.storage.artifacts import FileArtifacts
     from mcp_proton.storage.journal import SqlJournal
     from mcp_proton.storage.links import SqlLinks
+    from mcp_proton.storage.passkeys import SqlPasskeys
+    from mcp_proton.storage.sign_ins import SqlSignIns
     from mcp_proton.storage.tokens import SqlTokens
 
 TIDY_AFTER = 30.0
@@ -44,6 +46,8 @@ class Running:
     config: ConfigFile
     switches: SwitchFile
     tokens: SqlTokens
+    passkeys: SqlPasskeys
+    sign_ins: SqlSignIns
     links: SqlLinks
     callers: Callers
 
@@ -130,7 +134,18 @@ async def opened(found: Settings, vault: SecretProvider, environ: Mapping[str, s
     service = MailService(world)
     tidying = asyncio.create_task(_tidy(journal, artifacts, timedelta(days=kept.journal_days)))
     try:
-        yield Running(service, found, trials, config, switches, tokens_in(found, database), links, callers)
+        yield Running(
+            service,
+            found,
+            trials,
+            config,
+            switches,
+            tokens_in(found, database),
+            passkeys_in(database),
+            sign_ins_in(found, database),
+            links,
+            callers,
+        )
     finally:
         await service.aclose()
         tidying.cancel()

@@ -30,7 +30,8 @@ from . import senders
 from .oauth import OAuth, Words
 from .renewal import Renewal
 from .secrets import CALLER, account_secret
-from .serving import Serving
+from .serving import Serving, place
+from .signing_in import By, SigningIn
 from .table import Table
 
 OWNER = owner().name
@@ -336,6 +337,15 @@ class Config(Table):
     service: Service = Service()
     storage: Storage = Storage()
     oauth: OAuth | None = None
+    sign_in: SigningIn | None = None
+
+    @model_validator(mode="after")
+    def _a_provider_is_named(self) -> Self:
+        if self.sign_in is not None and self.sign_in.by is By.PROVIDER and self.oauth is None:
+            raise ValueError('sign_in by "provider" needs `[oauth]`: it says which provider, and checks its tokens')
+        if self.sign_in is not None and place(self.service.listen).path is not None and not self.service.public_url:
+            raise ValueError("sign_in needs an address that a browser can reach: `public_url`, or a port in `listen`")
+        return self
 
     @model_validator(mode="after")
     def _each_subject_is_one_client(self) -> Self:

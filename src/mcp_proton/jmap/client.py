@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ from mcp_proton.jmap.errors import MethodFailed, ProtocolViolation, unsure
 from mcp_proton.jmap.session import CORE, MAIL, USED_BY, Session
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping, Sequence
+    from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping, Sequence
 
     from mcp_proton.domain.outgoing import Octets
     from mcp_proton.jmap.endpoint import Endpoint
@@ -66,6 +66,7 @@ class Client:
         self._base = endpoint.session_url
         self._finding = asyncio.Lock()
         self._slots: asyncio.Semaphore | None = None
+        self._silent = False
 
     @property
     def known(self) -> Session | None:
@@ -134,6 +135,24 @@ class Client:
         session = await self.session()
         async for piece in self._web.stream(session.blob(blob_id, self._base, self._endpoint), start, limit):
             yield piece
+
+    @property
+    def pushes(self) -> bool:
+        """Whether the server tells what changes, as far as is known: it offers to, and was not seen to have it not."""
+        return self._session is not None and bool(self._session.events) and not self._silent
+
+    async def events(self, types: Iterable[str], last_id: str, ping: int, silence: float) -> AsyncGenerator[bytes]:
+        """Octets of the stream on which the server tells what changes, "" first once it is open; none where it has none."""
+        session = await self.session()
+        url = session.listening(types, ping, self._base, self._endpoint)
+        if url is None or self._silent:
+            return
+        opened = False
+        async with aclosing(self._web.events(url, last_id, silence)) as octets:
+            async for some in octets:
+                opened = True
+                yield some
+        self._silent = not opened
 
     @asynccontextmanager
     async def _slot(self) -> AsyncIterator[None]:
