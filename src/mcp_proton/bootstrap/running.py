@@ -20,7 +20,7 @@ from mcp_proton.policy.model import Policy
 from mcp_proton.storage.switchfile import SwitchFile
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
+    from collections.abc import AsyncIterator, Callable, Mapping
 
     from mcp_proton.bridge.trials import Trials
     from mcp_proton.domain.ports import SecretProvider
@@ -33,6 +33,16 @@ TIDY_AFTER = 30.0
 
 
 @dataclass(frozen=True)
+class Load:
+    """How busy a world is: how long lines of the journal wait, in seconds; how many connections each account has open, and
+    how many of them are used.
+    """
+
+    lag: float
+    connections: Mapping[str, tuple[int, int]]
+
+
+@dataclass(frozen=True)
 class Running:
     """A world that is open. `config` and `switches` are what the owner says now, `settings` what was said at the start."""
 
@@ -42,6 +52,7 @@ class Running:
     config: ConfigFile
     switches: SwitchFile
     tokens: SqlTokens
+    load: Callable[[], Load]
 
 
 @asynccontextmanager
@@ -119,10 +130,14 @@ async def opened(found: Settings, vault: SecretProvider, environ: Mapping[str, s
         alarm=SqlSwitches(database, switches_file(found), clock).freeze,
         clear=lambda: trials.clear(accounts.names),
     )
+
+    def load() -> Load:
+        return Load(journal.lag, accounts.connections())
+
     service = MailService(world)
     tidying = asyncio.create_task(_tidy(journal, artifacts, timedelta(days=kept.journal_days)))
     try:
-        yield Running(service, found, trials, config, switches, tokens_in(found, database))
+        yield Running(service, found, trials, config, switches, tokens_in(found, database), load)
     finally:
         await service.aclose()
         tidying.cancel()
