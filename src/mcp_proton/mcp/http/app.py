@@ -1,6 +1,7 @@
 """The HTTP application: what is looked at before a request reaches a client's MCP server.
 
     shape and Host → who → session and its limits → body → that client's server
+                   → signing in, where the owner has it
 
 Who it is comes from the token alone; a session id of another client's is answered as one that does not exist.
 """
@@ -56,12 +57,14 @@ class Application:
         ready: Callable[[], Awaitable[dict[str, object]]],
         noticed: Callable[[str], None],
         trusted: Trusted | None = None,
+        front: ASGIApp | None = None,
     ) -> None:
         service = running.settings.config.service
         self.ending = asyncio.Event()
         self.sessions = Sessions(service.sessions, 60.0 * service.session_minutes)
         self._trusted = trusted
-        self._bearers = Bearers(running, *((trusted.verifier, trusted.location) if trusted else ()))
+        self._front = front or PlainTextResponse("Not Found", 404)
+        self._bearers = Bearers(running, trusted)
         self._servers = ClientServers(running, gate)
         self._starting = starting(SESSIONS_AT_ONCE, SECONDS_A_SESSION)
         self._addresses = Addresses(service.trusted_proxies)
@@ -96,11 +99,11 @@ class Application:
                 state = await self._ready()
                 route = JSONResponse(state, 200 if state["ready"] else 503)
             case (path, "GET" | "HEAD") if path in WELL_KNOWN and self._trusted is not None:
-                route = JSONResponse(self._trusted.metadata, headers={"cache-control": "no-store"})
+                route = JSONResponse(self._trusted.metadata(scope["headers"]), headers={"cache-control": "no-store"})
             case ("/health" | "/ready", _):
                 route = PlainTextResponse("Method Not Allowed", 405, {"allow": "GET, HEAD"})
             case _:
-                route = PlainTextResponse("Not Found", 404)
+                route = self._front
         await route(scope, receive, send)
 
     async def _mcp(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -154,9 +157,10 @@ class Application:
         async def still_good() -> bool:
             try:
                 found = await self._bearers.recognise(scope["headers"])
+                acting = scope["method"] == "POST"
+                return isinstance(found, Bearer) or (acting and await self._bearers.may_finish(who))
             except MailError:
                 return True  # the store is busy: nobody said no
-            return isinstance(found, Bearer)
 
         server = self._servers.of(who.client)
         if session is not None:

@@ -18,11 +18,11 @@ from mcp_proton.mcp.logs import to_stderr
 
 from . import listening, watching
 from .app import Application
+from .identifying import identity
 from .limits import Limits
 from .readiness import Readiness
 from .running import serve
 from .servers import PATH
-from .trusted import Trusted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp
 
-    from mcp_proton.config.tables import Config, Service
+    from mcp_proton.config.tables import Service
     from mcp_proton.mcp.doorway import Gate
 
     from .metrics import Metrics
@@ -69,16 +69,14 @@ async def _serve(where: Place | None, *, demo: bool) -> None:
             observers.append(metrics.called)
             stack.callback(exchanges.listen(metrics.exchanged))
             notices = watching.Notices(metrics.noticed)
-        trusted = _trusted(running.settings.config, door)
-        if trusted is not None:
-            stack.push_async_callback(trusted.verifier.aclose)
+        trusted, front = await stack.enter_async_context(identity(running, door, notices))
         gate: Gate = watching.Watched(limits, observers)
         tracing = _tracing()
         if tracing is not None:
             gate = tracing.gate(gate)
             stack.callback(exchanges.listen(tracing.exchanged))
             stack.push_async_callback(tracing.aclose)
-        app = Application(running, gate, Readiness(running).look, notices, trusted)
+        app = Application(running, gate, Readiness(running).look, notices, trusted, front)
         stack.push_async_callback(app.aclose)
         if metrics is not None:
             metrics.watch(app.sessions, limits.turns)
@@ -113,12 +111,6 @@ def _tracing() -> Tracing | None:
         _log.warning("a collector for traces is named, but the extra is missing: pip install 'mcp-proton[otlp]'")
         return None
     return Tracing()
-
-
-def _trusted(config: Config, door: listening.Listening) -> Trusted | None:
-    if config.oauth is None:
-        return None
-    return Trusted.of(config.oauth, config.service.public_url or ("http://localhost" if door.path else str(door)))
 
 
 async def _announce(door: listening.Listening, running: bootstrap.Running, *, demo: bool) -> None:
