@@ -55,13 +55,10 @@ class Running:
     config: ConfigFile
     switches: SwitchFile
     tokens: SqlTokens
-<<<<<<< HEAD
-    load: Callable[[], Load]
-=======
     passkeys: SqlPasskeys
     sign_ins: SqlSignIns
     callers: Callers
->>>>>>> main
+    load: Callable[[], Load]
 
 
 @asynccontextmanager
@@ -147,9 +144,6 @@ async def opened(found: Settings, vault: SecretProvider, environ: Mapping[str, s
     service = MailService(world)
     tidying = asyncio.create_task(_tidy(journal, artifacts, timedelta(days=kept.journal_days)))
     try:
-<<<<<<< HEAD
-        yield Running(service, found, trials, config, switches, tokens_in(found, database), load)
-=======
         yield Running(
             service,
             found,
@@ -160,8 +154,8 @@ async def opened(found: Settings, vault: SecretProvider, environ: Mapping[str, s
             passkeys_in(database),
             sign_ins_in(found, database),
             callers,
+            load,
         )
->>>>>>> main
     finally:
         await service.aclose()
         tidying.cancel()
