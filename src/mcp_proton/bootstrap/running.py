@@ -21,7 +21,7 @@ from mcp_proton.policy.model import Policy
 from mcp_proton.storage.switchfile import SwitchFile
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
+    from collections.abc import AsyncIterator, Callable, Mapping
 
     from mcp_proton.bridge.trials import Trials
     from mcp_proton.domain.ports import SecretProvider
@@ -34,6 +34,16 @@ if TYPE_CHECKING:
     from mcp_proton.storage.tokens import SqlTokens
 
 TIDY_AFTER = 30.0
+
+
+@dataclass(frozen=True)
+class Load:
+    """How busy a world is: how long lines of the journal wait, in seconds; how many connections each account has open, and
+    how many of them are used.
+    """
+
+    lag: float
+    connections: Mapping[str, tuple[int, int]]
 
 
 @dataclass(frozen=True)
@@ -50,6 +60,7 @@ class Running:
     sign_ins: SqlSignIns
     links: SqlLinks
     callers: Callers
+    load: Callable[[], Load]
 
 
 @asynccontextmanager
@@ -131,6 +142,10 @@ async def opened(found: Settings, vault: SecretProvider, environ: Mapping[str, s
         alarm=SqlSwitches(database, switches_file(found), clock).freeze,
         clear=lambda: trials.clear(accounts.names),
     )
+
+    def load() -> Load:
+        return Load(journal.lag, accounts.connections())
+
     service = MailService(world)
     tidying = asyncio.create_task(_tidy(journal, artifacts, timedelta(days=kept.journal_days)))
     try:
@@ -145,6 +160,7 @@ async def opened(found: Settings, vault: SecretProvider, environ: Mapping[str, s
             sign_ins_in(found, database),
             links,
             callers,
+            load,
         )
     finally:
         await service.aclose()
