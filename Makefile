@@ -11,9 +11,9 @@ CORE   := tests/unit tests/service tests/contract -m "not engine"
 export PYTHONUNBUFFERED := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-PARTS  := static suite pythons hermes engine $(OTHERS:%=python-%)
+PARTS  := static suite pythons hermes node engine $(OTHERS:%=python-%)
 
-.PHONY: demo test check bench docs servers lock clean differential faults $(PARTS)
+.PHONY: demo test check bench docs servers lock clean differential faults clients $(PARTS)
 .DELETE_ON_ERROR:
 
 demo: .venv/installed
@@ -30,7 +30,7 @@ static: .venv/installed
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 
-suite: .venv/installed servers hermes engine
+suite: .venv/installed servers hermes node engine
 	$(BIN)/python $(PYTEST) tests
 
 pythons: $(OTHERS:%=python-%)
@@ -77,9 +77,19 @@ docs: .venv/installed
 
 servers: .venv/installed
 	@$(BIN)/python tests/servers/install.py
+	@$(BIN)/python tests/servers/oidc_install.py
 
 hermes: .venv/installed
 	@$(BIN)/python -m tests.surfaces.hermes.install
+
+# Node, with the MCP clients that are small enough for every run.
+node: .venv/installed
+	@$(BIN)/python -m tests.clients.install
+
+# Agents that are large to install (1.5 GB): opencode, Codex, Claude Code, Gemini CLI, each with a scripted model.
+clients: .venv/installed hermes
+	@$(BIN)/python -m tests.clients.install --large
+	$(BIN)/python $(PYTEST) tests/clients/every_agent.py tests/clients
 
 # Proton's own IMAP engine, a Go program; left out, and that is said, where there is no Go.
 engine: .venv/installed

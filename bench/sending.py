@@ -1,6 +1,6 @@
 """Handing mail over: 100 small mails against smtplib with a TLS connection each, and the memory a large one takes.
 
-    python -m bench.sending serve      # the sink, in a process of its own: prints its port and certificate
+    python -m bench.sending serve SIZE # the sink, in a process of its own: prints its port and certificate
 
 The sink is one process for both sides and keeps nothing, so what differs is the client.
 """
@@ -25,7 +25,7 @@ from mcp_proton.imap.outlet import Outlet
 from mcp_proton.imap.submit import Submitting
 from mcp_proton.simulator import make_certificate
 from mcp_proton.testing import MemoryOctets
-from tests.servers.smtp_sink import SmtpSink, Stored
+from tests.servers.smtp_sink import EXTENSIONS, SmtpSink, Stored
 
 from .memory import peak
 from .timing import Figure, absolute, medians, ratio
@@ -60,7 +60,7 @@ class OnDisk:
 
 def measure() -> list[Figure]:
     """Both, against one sink."""
-    with _sink() as (port, pin):
+    with sink() as (port, pin):
         figures = [asyncio.run(_small(port, pin))]
         done = subprocess.run(
             [sys.executable, "-m", "bench.sending", str(port), pin], capture_output=True, text=True, check=True
@@ -117,8 +117,9 @@ def _outlet(port: int, pin: str) -> Outlet:
 
 
 @contextmanager
-def _sink() -> Iterator[tuple[int, str]]:
-    words = [sys.executable, "-m", "bench.sending", "serve"]
+def sink(size: int = 40_000_000) -> Iterator[tuple[int, str]]:
+    """Run a sink that takes mail of that many octets, in a process of its own: its port, and its certificate's pin."""
+    words = [sys.executable, "-m", "bench.sending", "serve", str(size)]
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
@@ -133,9 +134,10 @@ class _Forgetful(list[Stored]):
         return
 
 
-async def _serve() -> None:
+async def _serve(size: int) -> None:
     certificate = make_certificate()
-    async with SmtpSink(certificate) as sink:
+    extensions = tuple(f"SIZE {size}" if one.startswith("SIZE") else one for one in EXTENSIONS)
+    async with SmtpSink(certificate, extensions) as sink:
         sink.stored = _Forgetful()
         print(sink.port, Pin.of(ssl.PEM_cert_to_DER_cert(certificate.pem)), flush=True)
         await asyncio.Event().wait()
@@ -143,6 +145,6 @@ async def _serve() -> None:
 
 if __name__ == "__main__":
     if sys.argv[1] == "serve":
-        asyncio.run(_serve())
+        asyncio.run(_serve(int(sys.argv[2])))
     else:
         print(json.dumps(asyncio.run(_large(int(sys.argv[1]), sys.argv[2]))))

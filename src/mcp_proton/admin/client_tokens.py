@@ -25,7 +25,7 @@ Days = Annotated[
     ),
 ]
 TokenFile = Annotated[
-    Path | None, Parameter(help="the file the program finds its token in; a new token is written there, not shown")
+    Path | None, Parameter(help="the file the program finds its token in; a new one is written there, not shown")
 ]
 
 
@@ -37,9 +37,11 @@ async def issued(settings: bootstrap.Settings, client: str, days: int | None) ->
 
 
 async def withdrawn(settings: bootstrap.Settings, client: str) -> None:
-    """End a client's token, if it has one."""
+    """End a client's token, if it has one, and what programs were given that signed in as it."""
     async with bootstrap.client_tokens(settings) as tokens:
         await tokens.withdraw(client)
+    async with bootstrap.signing_in(settings) as (_, sign_ins):
+        await sign_ins.end(client=client)
 
 
 async def kept(settings: bootstrap.Settings) -> dict[str, ClientToken]:

@@ -122,7 +122,7 @@ async def rotate(
     json: AsJson = False,
 ) -> Exit:
     """Make a new token for the always-on service, and end the one before at once. It is shown only now."""
-    _known(bootstrap.settings(os.environ), name)
+    known(bootstrap.settings(os.environ), name)
     return await _new_token(Printer(as_json=json), name, program, days, token_file, {})
 
 
@@ -137,7 +137,7 @@ async def remove(
     """Take a client out of config.toml; from then on it is refused."""
     printer = Printer(as_json=json)
     settings = bootstrap.settings(os.environ)
-    _known(settings, name)
+    known(settings, name)
     if not yes and not confirm(f"Remove client {name}?", flag="--yes"):
         printer.remark("nothing was changed")
         return Exit.REFUSED
@@ -161,7 +161,7 @@ async def resume(name: Label, /, *, json: AsJson = False) -> Exit:
 @app.command
 async def revoke(name: Label, /, *, json: AsJson = False) -> Exit:
     """Take a client's access away at once, its grants and its token with it. `clients restore` gives access back."""
-    await client_tokens.withdrawn(_known(bootstrap.settings(os.environ), name), name)
+    await client_tokens.withdrawn(known(bootstrap.settings(os.environ), name), name)
     return await _switch(name, "revoked", lambda switches: switches.revoke_client(name), json=json)
 
 
@@ -173,7 +173,7 @@ async def restore(name: Label, /, *, json: AsJson = False) -> Exit:
 
 async def _switch(name: str, done: str, act: Callable[[SqlSwitches], Awaitable[None]], *, json: bool) -> Exit:
     settings = bootstrap.settings(os.environ)
-    _known(settings, name)
+    known(settings, name)
     async with bootstrap.switched(settings) as (switches, _):
         await act(switches)
     return Printer(as_json=json).answer({"status": "ok", "client": name, "now": done})
@@ -196,7 +196,7 @@ async def show_config(
     json: AsJson = False,
 ) -> Exit:
     """Print what to put into a program's configuration for a client, where it goes, and how to try it."""
-    settings = _known(bootstrap.settings(os.environ), name)
+    settings = known(bootstrap.settings(os.environ), name)
     if way is None:
         way = Way.HTTP if name in await client_tokens.kept(settings) else Way.STDIO
     reach: Process | Remote = started(name)
@@ -229,7 +229,7 @@ def _print(
     """Print the configuration on standard output, and what to do with it beside."""
     chosen = program or guess(label) or Program.OTHER
     text, advice = snippet(chosen, reach), guide(chosen, reach)
-    trials = [advice.trial]
+    trials = [advice.trial, f"`mcp-proton doctor --client {label}` says what it says, and tells what would fail"]
     if printer.as_json:
         told = {name: value for name, value in more.items() if value}
         told |= {"program": chosen.value, "place": advice.place, "configuration": text}
@@ -246,7 +246,8 @@ def _print(
     return Exit.DONE
 
 
-def _known(settings: bootstrap.Settings, name: str) -> bootstrap.Settings:
+def known(settings: bootstrap.Settings, name: str) -> bootstrap.Settings:
+    """Return the settings. Raises `NotFound` for a client that is not let in."""
     if name not in settings.config.clients:
         near = nearest(name, settings.config.clients)
         raise NotFound(f"there is no client `{name}`{near}", next="`mcp-proton clients list` names them")

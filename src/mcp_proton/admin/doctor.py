@@ -11,9 +11,11 @@ from mcp_proton import bootstrap
 from mcp_proton.config import folders as places
 from mcp_proton.domain.complaint import Misconfigured
 
-from . import account_checks, checks, proofs
+from . import account_checks, checks, client_checks, proofs
 from .asking import confirm, interactive
 from .checks import Check, State
+from .client_tokens import TokenFile
+from .clients import Which, known
 from .exits import Exit
 from .printing import AsJson, Printer
 from .setup import setup
@@ -39,8 +41,13 @@ otherwise is refused from then on; what was never seen is asked about. It
 takes about ten minutes, and what it made is taken away, at the next start
 if it is interrupted.
 
+With --client it says what that client's program says, recorded from the program
+itself where it could be: over standard input and output, and to the running
+service; and tells what would fail there, and why.
+
   mcp-proton doctor
   mcp-proton doctor personal --json
+  mcp-proton doctor --client hermes --token-file ~/.config/mcp-proton/hermes.token
   mcp-proton doctor personal --prove""",
 )
 
@@ -54,11 +61,17 @@ async def doctor(
         bool, Parameter(help="try on Bridge what changes of mail do, with a message of its own", negative="")
     ] = False,
     yes: Annotated[bool, Parameter(help="try it without asking", negative="")] = False,
+    client: Annotated[str | None, Parameter(help="do what this client's program does, and nothing else")] = None,
+    program: Which = None,
+    token_file: TokenFile = None,
     json: AsJson = False,
 ) -> Exit:
     """Check everything and say what to do about what is wrong."""
-    proved = await proofs.prove(account, yes=yes) if prove else []
-    found = [*await examine(account), *proved]
+    if client is not None:
+        found = await client_checks.client(known(bootstrap.settings(os.environ), client), client, program, token_file)
+    else:
+        proved = await proofs.prove(account, yes=yes) if prove else []
+        found = [*await examine(account), *proved]
     printer = Printer(as_json=json)
     ill = [one for one in found if one.state is State.FIX]
     if json:

@@ -17,7 +17,7 @@ from mcp_proton.bootstrap.owner import (
     switches_now,
 )
 from mcp_proton.bootstrap.running import Running, real
-from mcp_proton.bootstrap.store import client_tokens, switched
+from mcp_proton.bootstrap.store import client_tokens, signing_in, switched
 
 __all__ = [
     "DEMO_CLIENT",
@@ -38,6 +38,7 @@ __all__ = [
     "real",
     "secret_places",
     "settings",
+    "signing_in",
     "simulated",
     "submission",
     "switched",

@@ -109,7 +109,8 @@ def _jmap(name: str, account: Account, password: Callable[[], Awaitable[str]]) -
     from mcp_proton.jmap.endpoint import Auth, Credentials, Endpoint
 
     place = Endpoint(account.url or "", tuple(account.origins or ()))
-    login = Credentials(account.username, password, account.auth or Auth.BASIC)
+    auth = Auth.BEARER if account.by_token else Auth.BASIC
+    login = Credentials(account.username, password, auth, lasting=not account.of_caller)
     return JmapBackend(name, place, login, labels=account.labels, sends=account.sending, configured=account.senders)
 
 

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 from mcp_proton.bootstrap import logins
 from mcp_proton.bootstrap.accounts import served, tried
+from mcp_proton.bootstrap.callers import Callers, Secrets
 from mcp_proton.bootstrap.clock import SystemClock
 from mcp_proton.bootstrap.internet import Internet
 from mcp_proton.bootstrap.owner import Rules, Settings, findings, settings, switches_file
-from mcp_proton.bootstrap.store import migrated, tokens_in
+from mcp_proton.bootstrap.store import migrated, passkeys_in, sign_ins_in, tokens_in
 from mcp_proton.config.inforce import ConfigFile
 from mcp_proton.domain.errors import MailError
 from mcp_proton.policy.model import Policy
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from mcp_proton.services.service import MailService
     from mcp_proton.storage.artifacts import FileArtifacts
     from mcp_proton.storage.journal import SqlJournal
+    from mcp_proton.storage.passkeys import SqlPasskeys
+    from mcp_proton.storage.sign_ins import SqlSignIns
     from mcp_proton.storage.tokens import SqlTokens
 
 TIDY_AFTER = 30.0
@@ -42,6 +45,9 @@ class Running:
     config: ConfigFile
     switches: SwitchFile
     tokens: SqlTokens
+    passkeys: SqlPasskeys
+    sign_ins: SqlSignIns
+    callers: Callers
 
 
 @asynccontextmanager
@@ -87,7 +93,8 @@ async def opened(found: Settings, vault: SecretProvider, environ: Mapping[str, s
     journal = SqlJournal(database, clock, timedelta(days=kept.payload_days), runner)
     leases = SqlLeases(database, clock, runner)
     known = findings(found)
-    accounts = served(found, vault, known)
+    callers = Callers(config.current)
+    accounts = served(found, Secrets(vault, callers, found.config.accounts), known)
     trials = Trials(lambda name: tried(found, name, vault, known), known, leases, clock)
     artifacts = FileArtifacts(
         found.folders.artifacts,
@@ -122,7 +129,17 @@ async def opened(found: Settings, vault: SecretProvider, environ: Mapping[str, s
     service = MailService(world)
     tidying = asyncio.create_task(_tidy(journal, artifacts, timedelta(days=kept.journal_days)))
     try:
-        yield Running(service, found, trials, config, switches, tokens_in(found, database))
+        yield Running(
+            service,
+            found,
+            trials,
+            config,
+            switches,
+            tokens_in(found, database),
+            passkeys_in(database),
+            sign_ins_in(found, database),
+            callers,
+        )
     finally:
         await service.aclose()
         tidying.cancel()

@@ -1,4 +1,4 @@
-"""The owner's database, opened alone for what needs no mail: switches, live checks, client tokens."""
+"""The owner's database, opened alone for what needs no mail: switches, live checks, client tokens, sign-ins."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from mcp_proton.bootstrap.owner import Settings
     from mcp_proton.storage.channels import SqlChannels
     from mcp_proton.storage.database import Database
+    from mcp_proton.storage.passkeys import SqlPasskeys
+    from mcp_proton.storage.sign_ins import SqlSignIns
     from mcp_proton.storage.switches import SqlSwitches
     from mcp_proton.storage.tokens import SqlTokens
 
@@ -38,6 +40,13 @@ async def client_tokens(found: Settings) -> AsyncIterator[SqlTokens]:
 
 
 @asynccontextmanager
+async def signing_in(found: Settings) -> AsyncIterator[tuple[SqlPasskeys, SqlSignIns]]:
+    """Open the owner's passkeys and what programs were given with them, without the rest of the world."""
+    async with _store(found) as database:
+        yield passkeys_in(database), sign_ins_in(found, database)
+
+
+@asynccontextmanager
 async def _store(found: Settings) -> AsyncIterator[Database]:
     from mcp_proton.storage.database import Database
     from mcp_proton.storage.files import private_folder
@@ -55,6 +64,20 @@ def tokens_in(found: Settings, database: Database) -> SqlTokens:
     from mcp_proton.storage.tokens import SqlTokens
 
     return SqlTokens(database, found.folders.state / "tokens.changed", SystemClock())
+
+
+def passkeys_in(database: Database) -> SqlPasskeys:
+    """Return the owner's passkeys in a database that is open."""
+    from mcp_proton.storage.passkeys import SqlPasskeys
+
+    return SqlPasskeys(database, SystemClock())
+
+
+def sign_ins_in(found: Settings, database: Database) -> SqlSignIns:
+    """Return what programs were given, in a database that is open."""
+    from mcp_proton.storage.sign_ins import SqlSignIns
+
+    return SqlSignIns(database, found.folders.state / "sign_ins.changed", SystemClock())
 
 
 def migrated(path: Path) -> None:

@@ -15,8 +15,8 @@ from mcp_proton.domain.errors import Conflict, MailError, Unsupported
 from mcp_proton.domain.mail import Role
 from mcp_proton.domain.outcome import Ending, Fate
 from mcp_proton.imap import keys
-from mcp_proton.imap.filing import failed
-from mcp_proton.imap.groups import Group, grouped
+from mcp_proton.imap.fates import by_group, failed, without_fate
+from mcp_proton.imap.groups import Group
 from mcp_proton.imap.mailboxes import wire_name
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from mcp_proton.bridge.occurrences import Occurrences
     from mcp_proton.domain.handles import Handle
     from mcp_proton.domain.mail import Mailbox
+    from mcp_proton.imap.fates import Fates
     from mcp_proton.imap.homes import Homes
     from mcp_proton.imap.pool import Pool
 
@@ -49,35 +50,23 @@ class Destroying:
 
     async def destroy(self, handles: Sequence[Handle]) -> list[Fate]:
         """These, and no others."""
-        groups, wrong = await grouped(handles, self._resolve)
-        fates = {handle: Fate.of_error(handle, error) for handle, error in wrong.items()}
-        for group in groups:
-            try:
-                fates |= await self._group(group)
-            except MailError as error:
-                fates |= failed(group, error)
-        return [fates[handle] for handle in handles]
 
-    async def _group(self, group: Group) -> dict[Handle, Fate]:
-        if group.mailbox.role in DESTROYING:
-            return await self._expunged(group)
-        if group.mailbox.role is Role.SPAM:
-            return await self._spam(group)
-        return failed(
-            group,
-            Unsupported(
-                "deleting here would not delete: the mail would stay in All Mail, in no mailbox; it has to be in Trash first",
-                code="unsupported_semantics",
-                next="move it to Trash, then destroy it there",
-            ),
-        )
+        async def act(group: Group, fates: Fates) -> None:
+            if group.mailbox.role in DESTROYING:
+                await self._expunged(group, fates)
+            elif group.mailbox.role is Role.SPAM:
+                fates |= await self._spam(group)
+            else:
+                fates |= failed(group, _would_stay())
 
-    async def _expunged(self, group: Group) -> dict[Handle, Fate]:
+        return await by_group(handles, self._resolve, act)
+
+    async def _expunged(self, group: Group, fates: Fates) -> None:
         async with self._pool().writing(wire_name(group.mailbox), uidvalidity=group.uidvalidity) as box:
-            return await self._remover.pages(box, group, self._spared)
+            await self._remover.pages(box, group, fates, self._spared)
 
-    async def _spared(self, page: Group, seen: Mapping[int, Seen]) -> dict[Handle, Fate]:
-        fates: dict[Handle, Fate] = {}
+    async def _spared(self, page: Group, seen: Mapping[int, Seen]) -> Fates:
+        fates: Fates = {}
         labels = await self._occurrences.labels([seen[uid].mark for uid in page.uids])
         sent = await self._sent(page, seen)
         for uid in page.uids:
@@ -97,10 +86,14 @@ class Destroying:
         found = await self._occurrences.first_of(boxes, [seen[uid].mark for uid in page.uids])
         return {uid for uid in page.uids if seen[uid].mark in found or seen[uid].kind is not Role.DRAFTS}
 
-    async def _spam(self, group: Group) -> dict[Handle, Fate]:
+    async def _spam(self, group: Group) -> Fates:
         """To Trash, seen there, destroyed there. What stops on the way says how far it got."""
         trash = (await self._occurrences.of_roles({Role.TRASH}))[0]
-        moved = await self._filing.from_place(group, trash)
+        moved: Fates = {}
+        try:
+            await self._filing.from_place(group, trash, moved)
+        except MailError as error:
+            moved |= failed(without_fate(group, moved), error)
         arrived = {
             fate.now: handle for handle, fate in moved.items() if fate.ending is Ending.DONE and fate.now is not None
         }
@@ -114,15 +107,25 @@ class Destroying:
             for now, was in arrived.items()
         }
 
-    async def _proved_and_destroyed(self, there: Group, identities: dict[Handle, str | None]) -> dict[Handle, Fate]:
+    async def _proved_and_destroyed(self, there: Group, identities: dict[Handle, str | None]) -> Fates:
+        ended: Fates = {}
         try:
             async with self._pool().writing(wire_name(there.mailbox), uidvalidity=there.uidvalidity) as box:
                 seen = await look(box, there.uids, self._homes.own)
             proved = [uid for uid in there.uids if uid in seen and str(seen[uid].mark) == identities[there.handle(uid)]]
-            unproved = failed(there.without(proved), Conflict("it was moved to Trash, but not seen there"))
-            return unproved | await self._expunged(there.without(set(there.uids) - set(proved)))
+            ended |= failed(there.without(proved), Conflict("it was moved to Trash, but not seen there"))
+            await self._expunged(without_fate(there, ended), ended)
         except MailError as error:
-            return failed(there, error)
+            ended |= failed(without_fate(there, ended), error)
+        return ended
+
+
+def _would_stay() -> Unsupported:
+    return Unsupported(
+        "deleting here would not delete: the mail would stay in All Mail, in no mailbox; it has to be in Trash first",
+        code="unsupported_semantics",
+        next="move it to Trash, then destroy it there",
+    )
 
 
 def _held(by: list[str]) -> Conflict:

@@ -20,9 +20,8 @@ from mcp_proton.domain.outcome import Fate
 from mcp_proton.domain.ports import Home
 from mcp_proton.imap import commands
 from mcp_proton.imap.errors import gone
-from mcp_proton.imap.filing import already_there, failed, refused
-from mcp_proton.imap.flagging import not_attempted
-from mcp_proton.imap.groups import Group, grouped
+from mcp_proton.imap.fates import already_there, by_group, by_page, failed, refused, without_fate
+from mcp_proton.imap.groups import Group
 from mcp_proton.imap.mailboxes import wire_name
 
 if TYPE_CHECKING:
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from mcp_proton.domain.handles import Handle
     from mcp_proton.domain.mail import Mailbox
     from mcp_proton.imap.box import Box
+    from mcp_proton.imap.fates import Fates
     from mcp_proton.imap.homes import Homes
     from mcp_proton.imap.pool import Pool
 
@@ -59,60 +59,50 @@ class Filing:
     async def move(self, handles: Sequence[Handle], to: Mailbox | Home) -> list[Fate]:
         """Into a place, or where the kind of each belongs."""
         check_place(to)
-        groups, wrong = await grouped(handles, self._resolve)
-        fates = {handle: Fate.of_error(handle, error) for handle, error in wrong.items()}
-        for group in groups:
-            try:
-                fates |= await self._group(group, to)
-            except MailError as error:
-                fates |= failed(group.without(uid for uid in group.uids if group.handle(uid) in fates), error)
-        return [fates[handle] for handle in handles]
 
-    async def _group(self, group: Group, to: Mailbox | Home) -> dict[Handle, Fate]:
-        role = group.mailbox.role
-        if role in PLACES:
-            return await self.from_place(group, to)
-        if role in VIEWS:
-            return await self._from_view(group, to)
-        return refused(group, f"mail is not moved out of a mailbox of the role `{role.value}`")
+        async def act(group: Group, fates: Fates) -> None:
+            role = group.mailbox.role
+            if role in PLACES:
+                await self.from_place(group, to, fates)
+            elif role in VIEWS:
+                await self._from_view(group, to, fates)
+            else:
+                fates |= refused(group, f"mail is not moved out of a mailbox of the role `{role.value}`")
+
+        return await by_group(handles, self._resolve, act)
 
     # --- from the message's own place ----------------------------------------------------------------------------
 
-    async def from_place(self, group: Group, to: Mailbox | Home) -> dict[Handle, Fate]:
+    async def from_place(self, group: Group, to: Mailbox | Home, fates: Fates) -> None:
         """A whole group, page by page; after a page that failed nothing more is sent."""
         if group.mailbox.role in HOMES and (isinstance(to, Home) or to.id == group.mailbox.id):
-            return already_there(group)
-        if group.mailbox.role in HOMES and not isinstance(to, Home) and to.role in HOMES:
-            return refused(group, WRONG_KIND)
-        if not isinstance(to, Home) and to.id == group.mailbox.id:
-            return already_there(group)
-        fates: dict[Handle, Fate] = {}
-        pages = list(group.pages(sending.PAGE))
-        async with self._pool().writing(wire_name(group.mailbox), uidvalidity=group.uidvalidity) as box:
-            for number, page in enumerate(pages):
-                some, over = await self._page(box, page, to)
-                fates |= some
-                if over:
-                    for rest in pages[number + 1 :]:
-                        fates |= failed(rest, not_attempted())
-                    break
-        return fates
+            fates |= already_there(group)
+        elif group.mailbox.role in HOMES and not isinstance(to, Home) and to.role in HOMES:
+            fates |= refused(group, WRONG_KIND)
+        elif not isinstance(to, Home) and to.id == group.mailbox.id:
+            fates |= already_there(group)
+        else:
+            async with self._pool().writing(wire_name(group.mailbox), uidvalidity=group.uidvalidity) as box:
 
-    async def _page(self, box: Box, page: Group, to: Mailbox | Home) -> tuple[dict[Handle, Fate], bool]:
+                async def act(page: Group, fates: Fates) -> bool:
+                    return await self._page(box, page, to, fates)
+
+                await by_page(group, sending.PAGE, fates, act)
+
+    async def _page(self, box: Box, page: Group, to: Mailbox | Home, fates: Fates) -> bool:
         seen = await look(box, page.uids, self._homes.own)
-        fates = failed(page.without(seen), gone())
+        fates |= failed(page.without(seen), gone())
         for target, part in await self._targets(page.without(set(page.uids) - set(seen)), to, seen):
             answer = await self._guard.move(box, part, target, seen)
             fates |= await self._outcomes.of(part, answer, target, seen, commands.Move)
             fates |= self._guard.owed(part, target, seen, fates)
             left = self._guard.left(part, target, seen, answer, fates)
+            fates |= _elsewhere(part, to, target, fates)
             if left:
                 await self._unstar(left, UNSTAR)
-            fates |= _elsewhere(part, to, target, fates)
             if sending.ends_it(answer):
-                left = [handle for handle in page.handles() if handle not in fates]
-                return fates | {handle: Fate.of_error(handle, not_attempted()) for handle in left}, True
-        return fates, False
+                return True
+        return False
 
     async def _targets(self, group: Group, to: Mailbox | Home, seen: Mapping[int, Seen]) -> list[tuple[Mailbox, Group]]:
         """A home is never named wrongly: there a message of another kind would only leave its place."""
@@ -122,10 +112,10 @@ class Filing:
 
     # --- from a label, Starred or All Mail ------------------------------------------------------------------------
 
-    async def _from_view(self, group: Group, to: Mailbox | Home) -> dict[Handle, Fate]:
+    async def _from_view(self, group: Group, to: Mailbox | Home, fates: Fates) -> None:
         async with self._pool().reading(wire_name(group.mailbox), uidvalidity=group.uidvalidity) as box:
             seen = await look(box, group.uids, self._homes.own)
-        fates = failed(group.without(seen), gone())
+        fates |= failed(group.without(seen), gone())
         first = [] if isinstance(to, Home) else [to]
         found = await self._occurrences.places([one.mark for one in seen.values()], first=first)
         traced: dict[tuple[str, int], tuple[Mailbox, list[int]]] = {}
@@ -140,16 +130,14 @@ class Filing:
             else:
                 asked[handle] = place.handle
                 traced.setdefault((place.mailbox.tag, place.uidvalidity), (place.mailbox, []))[1].append(place.uid)
-        moved: dict[Handle, Fate] = {}
+        moved: Fates = {}
         for (_, uidvalidity), (mailbox, uids) in traced.items():
-            moved |= await self._traced(Group(mailbox, uidvalidity, tuple(dict.fromkeys(uids))), to)
-        return fates | {handle: replace(moved[place], handle=handle) for handle, place in asked.items()}
-
-    async def _traced(self, group: Group, to: Mailbox | Home) -> dict[Handle, Fate]:
-        try:
-            return await self.from_place(group, to)
-        except MailError as error:
-            return failed(group, error)
+            part = Group(mailbox, uidvalidity, tuple(dict.fromkeys(uids)))
+            try:
+                await self.from_place(part, to, moved)
+            except MailError as error:
+                moved |= failed(without_fate(part, moved), error)
+        fates |= {handle: replace(moved[place], handle=handle) for handle, place in asked.items()}
 
 
 def check_place(to: Mailbox | Home) -> None:
@@ -178,7 +166,7 @@ def _is_in(place: Occurrence, to: Mailbox | Home) -> bool:
     return place.mailbox.role in HOMES if isinstance(to, Home) else place.mailbox.id == to.id
 
 
-def _elsewhere(part: Group, to: Mailbox | Home, target: Mailbox, fates: Mapping[Handle, Fate]) -> dict[Handle, Fate]:
+def _elsewhere(part: Group, to: Mailbox | Home, target: Mailbox, fates: Mapping[Handle, Fate]) -> Fates:
     """Say so where mail went to the home of its kind instead of the home named."""
     if isinstance(to, Home) or target.id == to.id:
         return {}

@@ -10,14 +10,12 @@ from mcp_proton.bridge.looking import look
 from mcp_proton.bridge.occurrences import SHOWING, Occurrences
 from mcp_proton.bridge.outcomes import Outcomes
 from mcp_proton.bridge.removing import Remover
-from mcp_proton.domain.errors import MailError, Unsupported
+from mcp_proton.domain.errors import Unsupported
 from mcp_proton.domain.mail import Role
 from mcp_proton.domain.outcome import Fate
 from mcp_proton.imap import commands
 from mcp_proton.imap.errors import gone
-from mcp_proton.imap.filing import already_there, failed, refused
-from mcp_proton.imap.flagging import not_attempted
-from mcp_proton.imap.groups import grouped
+from mcp_proton.imap.fates import already_there, by_group, by_page, failed, refused, without_fate
 from mcp_proton.imap.mailboxes import wire_name
 
 if TYPE_CHECKING:
@@ -26,6 +24,7 @@ if TYPE_CHECKING:
     from mcp_proton.domain.handles import Handle
     from mcp_proton.domain.mail import Mailbox
     from mcp_proton.imap.box import Box
+    from mcp_proton.imap.fates import Fates
     from mcp_proton.imap.groups import Group
     from mcp_proton.imap.homes import Homes
     from mcp_proton.imap.pool import Pool
@@ -53,60 +52,53 @@ class Labelling:
                 code="unsupported_semantics",
                 next="nothing was done; a copy into anything but a label moves the message, so move it if that is meant",
             )
-        groups, wrong = await grouped(handles, self._resolve)
-        fates = {handle: Fate.of_error(handle, error) for handle, error in wrong.items()}
-        for group in groups:
-            try:
-                fates |= await self._labelled(group, to)
-            except MailError as error:
-                fates |= failed(group, error)
-        return [fates[handle] for handle in handles]
 
-    async def _labelled(self, group: Group, to: Mailbox) -> dict[Handle, Fate]:
+        async def act(group: Group, fates: Fates) -> None:
+            await self._labelled(group, to, fates)
+
+        return await by_group(handles, self._resolve, act)
+
+    async def _labelled(self, group: Group, to: Mailbox, fates: Fates) -> None:
         if group.mailbox.id == to.id:
-            return already_there(group)
+            fates |= already_there(group)
+            return
         if group.mailbox.role not in SHOWING:
-            return refused(group, f"mail in a mailbox of the role `{group.mailbox.role.value}` is not labelled")
-        fates: dict[Handle, Fate] = {}
+            fates |= refused(group, f"mail in a mailbox of the role `{group.mailbox.role.value}` is not labelled")
+            return
         async with self._pool().writing(wire_name(group.mailbox), uidvalidity=group.uidvalidity) as box:
-            over = False
-            for page in group.pages(sending.PAGE):
-                if over:
-                    fates |= failed(page, not_attempted())
-                    continue
-                some, over = await self._page(box, page, to)
-                fates |= some
-        return fates
 
-    async def _page(self, box: Box, page: Group, to: Mailbox) -> tuple[dict[Handle, Fate], bool]:
+            async def act(page: Group, fates: Fates) -> bool:
+                return await self._page(box, page, to, fates)
+
+            await by_page(group, sending.PAGE, fates, act)
+
+    async def _page(self, box: Box, page: Group, to: Mailbox, fates: Fates) -> bool:
         """The destination is looked at first: a COPY of what is there takes it out before it puts it in again."""
         seen = await look(box, page.uids, self._homes.own)
-        fates = failed(page.without(seen), gone())
+        fates |= failed(page.without(seen), gone())
         there = await self._occurrences.within(to, [one.mark for one in seen.values()])
         for uid, one in seen.items():
             if one.mark in there:
                 handle = page.handle(uid)
                 known = there[one.mark].handle
                 fates[handle] = replace(Fate.skipped(handle, "already_there", "it has the label already"), now=known)
-        part = page.without(uid for uid in page.uids if page.handle(uid) in fates)
+        part = without_fate(page, fates)
         if not part.uids:
-            return fates, False
+            return False
         answer = await sending.place(box, commands.Copy, part.uids, to)
-        return fates | await self._outcomes.of(part, answer, to, seen, commands.Copy), sending.ends_it(answer)
+        fates |= await self._outcomes.of(part, answer, to, seen, commands.Copy)
+        return sending.ends_it(answer)
 
     async def unlabel(self, handles: Sequence[Handle]) -> list[Fate]:
         """Take the label off in whose mailbox the handles are."""
-        groups, wrong = await grouped(handles, self._resolve)
-        fates = {handle: Fate.of_error(handle, error) for handle, error in wrong.items()}
-        for group in groups:
+
+        async def act(group: Group, fates: Fates) -> None:
             if group.mailbox.role is not Role.LABEL:
                 fates |= refused(
                     group, "a label is taken off in its own mailbox only; anywhere else mail loses its place"
                 )
-                continue
-            try:
-                async with self._pool().writing(wire_name(group.mailbox), uidvalidity=group.uidvalidity) as box:
-                    fates |= await self._remover.pages(box, group)
-            except MailError as error:
-                fates |= failed(group, error)
-        return [fates[handle] for handle in handles]
+                return
+            async with self._pool().writing(wire_name(group.mailbox), uidvalidity=group.uidvalidity) as box:
+                await self._remover.pages(box, group, fates)
+
+        return await by_group(handles, self._resolve, act)

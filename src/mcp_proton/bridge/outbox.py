@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from mcp_proton.imap.pool import Pool
     from mcp_proton.imap.tracing import Tracing
 
+LARGEST_SENT = 36_000_000
+"""octets: a mail with the 25 MiB of attachments that Proton documents (not measured), in base64, and a text"""
 SETTLED = timedelta(seconds=MISMATCH)
 """two polls: after that, what Sent does not show was not sent"""
 
@@ -56,8 +58,9 @@ class BridgeOutbox(Outbox):
         return BridgeSubmitting(self._outlet, self._departed)
 
     async def capacity(self) -> Capacity:
-        """Bridge names no limit for sending, Proton's comes as a refusal; what can be stored was measured."""
-        return Capacity(await self._submitting.limit(), LARGEST)
+        """Bridge names no limit for sending, and Proton's comes after all is uploaded; what can be stored was measured."""
+        said = await self._submitting.limit()
+        return Capacity(LARGEST_SENT if said is None else min(said, LARGEST_SENT), LARGEST)
 
     async def anchor(self, handle: Handle) -> str | None:
         """Proton's id of the message: the last such reference decides about the thread, and which draft is replaced."""

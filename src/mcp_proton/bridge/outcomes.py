@@ -11,7 +11,7 @@ from mcp_proton.domain.mail import Role
 from mcp_proton.domain.outcome import Ending, Fate, Proof
 from mcp_proton.imap import commands, placing
 from mcp_proton.imap.codes import CopyUid
-from mcp_proton.imap.filing import by_handle
+from mcp_proton.imap.fates import by_handle
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -13,15 +13,13 @@ from mcp_proton.bridge.filing import check_place
 from mcp_proton.bridge.looking import Seen, look
 from mcp_proton.bridge.occurrences import FIXED, Occurrences
 from mcp_proton.bridge.outcomes import Outcomes
-from mcp_proton.domain.errors import MailError
+from mcp_proton.domain.errors import not_attempted
 from mcp_proton.domain.mail import Role
 from mcp_proton.domain.outcome import Fate
 from mcp_proton.domain.ports import Home
 from mcp_proton.imap import commands
 from mcp_proton.imap.errors import gone
-from mcp_proton.imap.filing import failed, refused
-from mcp_proton.imap.flagging import not_attempted
-from mcp_proton.imap.groups import grouped
+from mcp_proton.imap.fates import by_group, by_page, failed, refused, without_fate
 from mcp_proton.imap.mailboxes import wire_name
 
 if TYPE_CHECKING:
@@ -30,6 +28,7 @@ if TYPE_CHECKING:
     from mcp_proton.domain.handles import Handle
     from mcp_proton.domain.mail import Mailbox
     from mcp_proton.imap.box import Box
+    from mcp_proton.imap.fates import Fates
     from mcp_proton.imap.groups import Group
     from mcp_proton.imap.homes import Homes
     from mcp_proton.imap.pool import Pool
@@ -51,33 +50,23 @@ class Reattaching:
     async def reattach(self, handles: Sequence[Handle], to: Mailbox | Home) -> list[Fate]:
         """Into a place, or where the kind of each belongs."""
         check_place(to)
-        groups, wrong = await grouped(handles, self._resolve)
-        fates = {handle: Fate.of_error(handle, error) for handle, error in wrong.items()}
-        for group in groups:
+
+        async def act(group: Group, fates: Fates) -> None:
             if group.mailbox.role is not Role.ALL:
                 fates |= refused(group, "orphans are found in All Mail, and are named by their handles there")
-                continue
-            try:
-                fates |= await self._group(group, to)
-            except MailError as error:
-                fates |= failed(group, error)
-        return [fates[handle] for handle in handles]
+                return
+            async with self._pool().writing(wire_name(group.mailbox), uidvalidity=group.uidvalidity) as box:
 
-    async def _group(self, group: Group, to: Mailbox | Home) -> dict[Handle, Fate]:
-        fates: dict[Handle, Fate] = {}
-        async with self._pool().writing(wire_name(group.mailbox), uidvalidity=group.uidvalidity) as box:
-            over = False
-            for page in group.pages(sending.PAGE):
-                if over:
-                    fates |= failed(page, not_attempted())
-                    continue
-                some, over = await self._page(box, page, to)
-                fates |= some
-        return fates
+                async def act_on(page: Group, fates: Fates) -> bool:
+                    return await self._page(box, page, to, fates)
 
-    async def _page(self, box: Box, page: Group, to: Mailbox | Home) -> tuple[dict[Handle, Fate], bool]:
+                await by_page(group, sending.PAGE, fates, act_on)
+
+        return await by_group(handles, self._resolve, act)
+
+    async def _page(self, box: Box, page: Group, to: Mailbox | Home, fates: Fates) -> bool:
         seen = await look(box, page.uids, self._homes.own)
-        fates = failed(page.without(seen), gone())
+        fates |= failed(page.without(seen), gone())
         placed = await self._occurrences.places([one.mark for one in seen.values()])
         for uid, one in seen.items():
             handle = page.handle(uid)
@@ -87,14 +76,12 @@ class Reattaching:
                 place = placed[one.mark]
                 told = Fate.skipped(handle, "has_a_place", f"it is in {place.mailbox.path}")
                 fates[handle] = replace(told, now=place.handle)
-        part = page.without(uid for uid in page.uids if page.handle(uid) in fates)
-        for target, some in await self._targets(part, to, seen):
+        for target, some in await self._targets(without_fate(page, fates), to, seen):
             answer = await self._sent(box, some, target, seen)
             fates |= await self._outcomes.of(some, answer, target, seen, commands.Copy)
             if sending.ends_it(answer):
-                left = [handle for handle in page.handles() if handle not in fates]
-                return fates | {handle: Fate.of_error(handle, not_attempted()) for handle in left}, True
-        return fates, False
+                return True
+        return False
 
     async def _sent(self, box: Box, part: Group, to: Mailbox, seen: Mapping[int, Seen]) -> sending.Answer:
         """In Trash and Drafts a COPY of what came there meanwhile deletes it, so they are looked at once more."""

@@ -15,19 +15,20 @@ from mcp_proton.domain.errors import Ambiguous, Conflict, MailError
 from mcp_proton.domain.outcome import Fate, Proof
 from mcp_proton.imap import placing
 from mcp_proton.imap.errors import Rejected, gone
-from mcp_proton.imap.filing import failed, removed
-from mcp_proton.imap.flagging import existing, not_attempted
+from mcp_proton.imap.fates import by_page, failed, without_fate
+from mcp_proton.imap.filing import removed
+from mcp_proton.imap.flagging import existing
 from mcp_proton.imap.uids import UidSet
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from mcp_proton.domain.handles import Handle
     from mcp_proton.imap.box import Box
+    from mcp_proton.imap.fates import Fates
     from mcp_proton.imap.groups import Group
     from mcp_proton.imap.homes import Homes
 
-    Spare = Callable[[Group, Mapping[int, Seen]], Awaitable[dict[Handle, Fate]]]
+    Spare = Callable[[Group, Mapping[int, Seen]], Awaitable[Fates]]
 
 
 class Remover:
@@ -36,35 +37,32 @@ class Remover:
     def __init__(self, homes: Homes) -> None:
         self._homes = homes
 
-    async def pages(self, box: Box, group: Group, spare: Spare | None = None) -> dict[Handle, Fate]:
+    async def pages(self, box: Box, group: Group, fates: Fates, spare: Spare | None = None) -> None:
         """A fate each. `spare` gives the fates of those of a page that are to be left alone."""
-        fates: dict[Handle, Fate] = {}
-        over = False
-        for page in group.pages(sending.PAGE):
-            if over:
-                fates |= failed(page, not_attempted())
-                continue
-            some, over = await self._page(box, page, spare)
-            fates |= some
-        return fates
 
-    async def _page(self, box: Box, page: Group, spare: Spare | None) -> tuple[dict[Handle, Fate], bool]:
+        async def act(page: Group, fates: Fates) -> bool:
+            return await self._page(box, page, fates, spare)
+
+        await by_page(group, sending.PAGE, fates, act)
+
+    async def _page(self, box: Box, page: Group, fates: Fates, spare: Spare | None) -> bool:
         seen = await look(box, page.uids, self._homes.own)
-        fates = failed(page.without(seen), gone())
+        fates |= failed(page.without(seen), gone())
         if spare is not None:
             fates |= await spare(page.without(set(page.uids) - set(seen)), seen)
-        part = page.without(uid for uid in page.uids if page.handle(uid) in fates)
+        part = without_fate(page, fates)
         if not part.uids:
-            return fates, False
+            return False
         error = await removed(box, part)
         if error is not None:
-            return fates | self._unsure(part, error, seen), True
+            fates |= self._unsure(part, error, seen)
+            return True
         stayed = await self._stayed(box, part)
         for uid in part.uids:
             handle, mark = part.handle(uid), placing.identity(seen[uid].mark)
             done = Fate.done(handle, proof=Proof.COPYUID, identity=mark)
             fates[handle] = Fate.of_error(handle, _not_taken()) if uid in stayed else done
-        return fates, False
+        return False
 
     async def _stayed(self, box: Box, part: Group) -> set[int]:
         try:
@@ -72,7 +70,7 @@ class Remover:
         except MailError:
             return set()
 
-    def _unsure(self, part: Group, error: MailError, seen: Mapping[int, Seen]) -> dict[Handle, Fate]:
+    def _unsure(self, part: Group, error: MailError, seen: Mapping[int, Seen]) -> Fates:
         """A refused EXPUNGE may have taken the message out of the mailbox and gone no further."""
         told = error
         if isinstance(error, Rejected) and error.answer != "BAD":

@@ -32,13 +32,16 @@ Answer: TypeAlias = "CopyUid | MailError | None"
 
 
 async def place(box: Box, command: type[commands.Copy | commands.Move], uids: Sequence[int], to: Mailbox) -> Answer:
-    """Send it, once. Returns what COPYUID named, None for an OK that named nothing, or what went wrong.
+    """Send it, once. Returns what COPYUID named, None for an OK that named nothing, or what went wrong; raises nothing.
 
     INVARIANT: at most a page of UIDs, each once, and nothing between NOOP (or SELECT) and the write.
     """
     write = command(UidSet.of(uids), wire_name(to))
     if box.age() > FRESH:
-        await box.look_again()
+        try:
+            await box.look_again()
+        except MailError as error:
+            return error
         asks: list[Ask[object]] = [write]
     else:
         asks = [commands.Noop(), write]

@@ -13,3 +13,12 @@ def secret_place(text: str) -> str:
             "or command:PROGRAM"
         )
     return text
+
+
+CALLER = "caller"
+"""Stands for the token of whoever asks: it is stored nowhere."""
+
+
+def account_secret(text: str) -> str:
+    """Return the text. ValueError unless it says where a secret is, or that callers show theirs."""
+    return text if text == CALLER else secret_place(text)

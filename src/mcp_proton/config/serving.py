@@ -1,12 +1,12 @@
 """The part of `[service]` that says where `mcp-proton serve` listens, under which name, and how much it lets happen."""
 
 from dataclasses import dataclass
-from ipaddress import ip_address
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Annotated, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, Field, StrictInt, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, StrictInt, model_validator
 
 from .table import Table
 
@@ -75,6 +75,20 @@ def _public_url(text: str) -> str:
     return text.rstrip("/")
 
 
+def _proxy(text: str) -> str:
+    if text == "unix":
+        return text
+    try:
+        return str(ip_network(text))
+    except ValueError:
+        raise ValueError("must be addresses or networks of proxies, such as 10.0.0.5 or 10.0.0.0/8, or unix") from None
+
+
+def _several(value: object) -> object:
+    """Take what the environment can hold: words with commas between them."""
+    return [word.strip() for word in value.split(",") if word.strip()] if isinstance(value, str) else value
+
+
 PlaceText = Annotated[str, AfterValidator(_place)]
 AMinute = Annotated[StrictInt, Field(ge=0, le=100_000)]
 
@@ -83,12 +97,16 @@ class Serving(Table):
     """Where the service listens and what it lets happen. A limit of 0 a minute: none.
 
     `public_url` is the address of a proxy in front of it that ends TLS. Without one the service is reached from this
-    machine alone.
+    machine alone. `trusted_proxies` are believed when they say whom they pass on (`X-Forwarded-For`); `unix`: whoever
+    connects to the socket.
     """
 
     listen: PlaceText = DEFAULT_LISTEN
     socket_group: Annotated[str, Field(min_length=1)] | None = None
     public_url: Annotated[str, AfterValidator(_public_url)] | None = None
+    trusted_proxies: Annotated[
+        tuple[Annotated[str, AfterValidator(_proxy)], ...], BeforeValidator(_several), Field(max_length=100)
+    ] = ()
     metrics_listen: PlaceText | None = None
     log_format: Literal["text", "json"] = "text"
     reads_per_minute: AMinute = 60

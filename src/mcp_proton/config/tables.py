@@ -29,8 +29,9 @@ from mcp_proton.jmap.endpoint import Auth, Endpoint
 from . import senders
 from .oauth import OAuth, Words
 from .renewal import Renewal
-from .secrets import secret_place
-from .serving import Serving
+from .secrets import CALLER, account_secret
+from .serving import Serving, place
+from .signing_in import By, SigningIn
 from .table import Table
 
 OWNER = owner().name
@@ -139,7 +140,8 @@ class Account(Table):
     `sending` off: mail is read, filed and drafted only. What is left out of `smtp_…` is as for IMAP. `identities` are the
     addresses to send as, beside the login name; `signatures` are by address.
     `auth` is how the secret is shown: as a password, or (`bearer`) as an access token. With a table `oauth` the secret is
-    a refresh token, and access tokens are had for it.
+    a refresh token, and access tokens are had for it. The secret `caller` is the token of whoever asks, passed on to a JMAP
+    server: nothing is stored, and the account is one client's, which is one of `subjects`.
     For kind jmap: `url` is the session's or only its origin, `labels` the path below which
     mailboxes are labels, `origins` are further places the password may go to, since some servers hand out blobs elsewhere.
 
@@ -153,7 +155,7 @@ class Account(Table):
     smtp_port: Port | None = None
     security: Security | None = None
     username: Text
-    secret: Annotated[str, AfterValidator(secret_place)]
+    secret: Annotated[str, AfterValidator(account_secret)]
     certificate: Fingerprint | None = None
     guarded_trash: StrictBool = False
     url: Url | None = None
@@ -204,6 +206,8 @@ class Account(Table):
     def _has_a_way_to_log_in(self) -> Self:
         if self.kind is Kind.BRIDGE and (self.auth is not None or self.oauth is not None):
             raise ValueError("auth and oauth are not for kind bridge: Bridge takes the password it shows")
+        if self.of_caller and (self.kind is not Kind.JMAP or self.auth is Auth.BASIC):
+            raise ValueError("secret caller is for kind jmap, where callers' tokens are passed on (auth bearer)")
         if self.oauth is not None and self.auth is Auth.BASIC:
             raise ValueError("oauth is for access tokens, and auth basic for passwords: leave out one of them")
         if self.oauth is not None and self.secret.partition(":")[0] not in ("keyring", "file"):
@@ -263,7 +267,12 @@ class Account(Table):
     @property
     def by_token(self) -> bool:
         """Whether one logs in with access tokens."""
-        return self.oauth is not None or self.auth is Auth.BEARER
+        return self.oauth is not None or self.auth is Auth.BEARER or self.of_caller
+
+    @property
+    def of_caller(self) -> bool:
+        """Whether it is reached with the token of whoever asks."""
+        return self.secret == CALLER
 
     @property
     def token_url(self) -> str | None:
@@ -326,12 +335,35 @@ class Config(Table):
     service: Service = Service()
     storage: Storage = Storage()
     oauth: OAuth | None = None
+    sign_in: SigningIn | None = None
+
+    @model_validator(mode="after")
+    def _a_provider_is_named(self) -> Self:
+        if self.sign_in is not None and self.sign_in.by is By.PROVIDER and self.oauth is None:
+            raise ValueError('sign_in by "provider" needs `[oauth]`: it says which provider, and checks its tokens')
+        if self.sign_in is not None and place(self.service.listen).path is not None and not self.service.public_url:
+            raise ValueError("sign_in needs an address that a browser can reach: `public_url`, or a port in `listen`")
+        return self
 
     @model_validator(mode="after")
     def _each_subject_is_one_client(self) -> Self:
         named = [subject for client in self.clients.values() for subject in client.subjects]
         if len(named) != len(set(named)):
             raise ValueError("a subject can be one client only; `subjects` of two clients name the same")
+        return self
+
+    @model_validator(mode="after")
+    def _each_account_of_a_caller_is_one_person_s(self) -> Self:
+        """INVARIANT: else one subject's token, handles or journal would be another's (J-80)."""
+        theirs = {name for name, one in self.accounts.items() if one.of_caller}
+        if theirs and self.oauth is None:
+            raise ValueError("secret caller needs `[oauth]`: only its tokens are passed on")
+        if theirs and any(one.accounts is None for one in self.clients.values()):
+            raise ValueError("with an account whose secret is caller, each client must name its `accounts`")
+        for name in sorted(theirs):
+            clients = [one for one in self.clients.values() if name in (one.accounts or ())]
+            if len(clients) > 1 or any(len(one.subjects) != 1 for one in clients):
+                raise ValueError("an account whose secret is caller is for one client, and that for one of `subjects`")
         return self
 
     @property
@@ -349,6 +381,11 @@ class Config(Table):
     def client_of(self, subject: str) -> str | None:
         """Return the client that an authorization server calls so."""
         return next((name for name, one in self.clients.items() if subject in one.subjects), None)
+
+    def client_with(self, account: str) -> str | None:
+        """Return the one client that names an account; None where that is nobody, or several."""
+        named = [name for name, one in self.clients.items() if account in (one.accounts or ())]
+        return named[0] if len(named) == 1 else None
 
     def reviews(self, client: str) -> bool:
         """Whether the owner declared a client a review channel."""

@@ -128,6 +128,11 @@ def changed_since() -> Conflict:
     )
 
 
+def not_attempted() -> Unavailable:
+    """The error for what comes after a failure in a batch: it was not sent."""
+    return Unavailable("not attempted, since the messages before it could not be changed", code="not_attempted")
+
+
 class Unavailable(MailError):
     """The mail server cannot be reached, or did not answer as mail servers do."""
 

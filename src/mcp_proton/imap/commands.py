@@ -63,6 +63,15 @@ class StartTls(Plain):
         super().__init__("STARTTLS", line(Atom("STARTTLS")))
 
 
+class Compress(Plain):
+    """COMPRESS DEFLATE (RFC 4978)."""
+
+    halts = True
+
+    def __init__(self) -> None:
+        super().__init__("COMPRESS", line(Atom("COMPRESS"), Atom("DEFLATE")))
+
+
 class Login(Plain):
     """LOGIN; what isn't plain ASCII without quotes goes as a literal."""
 

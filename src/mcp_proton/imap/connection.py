@@ -162,9 +162,8 @@ class Connection:
 
     def send_now(self, data: bytes) -> None:
         """Bytes inside a command under way (DONE, a SASL answer)."""
-        transport = self.wire.transport
-        if transport is not None and self.ended is None:
-            transport.write(data)
+        if self.ended is None:
+            self.wire.write(data)
 
     def end_of_patience(self, running: Running[Any]) -> None:
         """From now on this command (IDLE, after DONE) has to end like any other."""
@@ -361,6 +360,12 @@ class Connection:
         if wire.transport is None:
             raise self.ended or ConnectionLost("the connection ended while agreeing on TLS")
         wire.framer.halted = False
+
+    def pack(self) -> None:
+        """Packed from here on, after an ask that `halts`."""
+        self.wire.pack()
+        if self.wire.transport is not None and self.ended is None:
+            self.wire.transport.resume_reading()
 
     # --- holding back, time and the end --------------------------------------------------------------------------
 

@@ -37,9 +37,10 @@ WORDS = (
 )
 """threads: by Message-ID and References, which we follow ourselves. exact_removal: named messages are expunged and no
 others. append_dates: the date given with an imported message is kept. send: by SMTP, as far as the owner configured it.
-files_sent: a copy of what is sent comes into Sent by itself. counts_in_list: totals of all mailboxes at once.
-guarded_flags: flags can be changed on condition that nobody else changed them meanwhile (RFC 7162). vacation: the server
-answers mail by itself, as it is set here. new_identities: addresses to send as are made here. quota: how full it is is told."""
+files_sent: a copy of what is sent comes into Sent by itself. idle: the server tells what changes as it happens (IDLE,
+EventSource). counts_in_list: totals of all mailboxes at once. guarded_flags: flags can be changed on condition that nobody
+else changed them meanwhile (RFC 7162). vacation: the server answers mail by itself, as it is set here. new_identities:
+addresses to send as are made here. quota: how full it is is told."""
 BEYOND_MAIL = ("vacation", "new_identities", "quota")
 """What no IMAP server is asked for."""
 

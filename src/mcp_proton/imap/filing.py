@@ -9,14 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mcp_proton.domain.errors import MailError, Unsupported
+from mcp_proton.domain.errors import MailError, Unsupported, not_attempted
 from mcp_proton.domain.mail import VIEWS, Role
 from mcp_proton.domain.outcome import Ending, Fate, Proof
 from mcp_proton.domain.ports import Home
 from mcp_proton.imap import commands, homes, placing
-from mcp_proton.imap.errors import Rejected, gone
-from mcp_proton.imap.flagging import existing, not_attempted
-from mcp_proton.imap.groups import grouped
+from mcp_proton.imap.errors import Rebuilt, Rejected, gone
+from mcp_proton.imap.fates import already_there, by_group, by_handle, failed, refused, without_fate
+from mcp_proton.imap.flagging import existing
 from mcp_proton.imap.mailboxes import wire_name
 from mcp_proton.imap.uids import UidSet
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from mcp_proton.domain.mail import Mailbox
     from mcp_proton.imap.box import Box
     from mcp_proton.imap.codes import CopyUid
+    from mcp_proton.imap.fates import Fates
     from mcp_proton.imap.groups import Group
     from mcp_proton.imap.homes import Homes
     from mcp_proton.imap.marks import Mark, Marks
@@ -71,102 +72,92 @@ class Filing:
         """Out of one mailbox, into another."""
         views = self._manners().views
         check_target(to, views)
-        groups, wrong = await grouped(handles, self._resolve)
-        fates = {handle: Fate.of_error(handle, error) for handle, error in wrong.items()}
-        for group in groups:
+
+        async def act(group: Group, fates: Fates) -> None:
             if group.mailbox.role in views or not group.mailbox.selectable:
                 fates |= refused(group, "a mailbox that shows mail of other places is no place to move it from")
-                continue
+                return
             for target, part in await self._targets(group, to, fates):
                 if target.id == group.mailbox.id:
                     fates |= already_there(part)
                 else:
                     fates |= await self._moved(part, target)
-        return [fates[handle] for handle in handles]
+
+        return await by_group(handles, self._resolve, act)
 
     async def copy(self, handles: Sequence[Handle], to: Mailbox) -> list[Fate]:
         """A second occurrence in another mailbox."""
         check_target(to)
-        groups, wrong = await grouped(handles, self._resolve)
-        fates = {handle: Fate.of_error(handle, error) for handle, error in wrong.items()}
-        for group in groups:
-            try:
-                # COPY changes nothing in its source, but some servers ask for SELECT all the same.
-                async with self._pool().writing(wire_name(group.mailbox), uidvalidity=group.uidvalidity) as box:
-                    fates |= await self._copied(box, group, to)
-            except MailError as error:
-                fates |= failed(group, error)
-        return [fates[handle] for handle in handles]
+
+        async def act(group: Group, fates: Fates) -> None:
+            # COPY changes nothing in its source, but some servers ask for SELECT all the same.
+            async with self._pool().writing(wire_name(group.mailbox), uidvalidity=group.uidvalidity) as box:
+                fates |= await self._copied(box, group, to)
+
+        return await by_group(handles, self._resolve, act)
 
     async def destroy(self, handles: Sequence[Handle]) -> list[Fate]:
         """Mark and expunge these, by UID."""
-        groups, wrong = await grouped(handles, self._resolve)
-        fates = {handle: Fate.of_error(handle, error) for handle, error in wrong.items()}
-        for group in groups:
+
+        async def act(group: Group, fates: Fates) -> None:
             if group.mailbox.role in VIEWS:
                 fates |= refused(group, "what is deleted in a mailbox that shows mail of other places is not known")
-                continue
+                return
             if not self._manners().expunges:
                 fates |= refused(group, "what an expunge does on this server is a setting of the account")
-                continue
-            try:
-                async with self._pool().writing(wire_name(group.mailbox), uidvalidity=group.uidvalidity) as box:
-                    fates |= await self._destroyed(box, group)
-            except MailError as error:
-                fates |= failed(group, error)
-        return [fates[handle] for handle in handles]
+                return
+            async with self._pool().writing(wire_name(group.mailbox), uidvalidity=group.uidvalidity) as box:
+                fates |= await self._destroyed(box, group)
+
+        return await by_group(handles, self._resolve, act)
 
     # --- moving --------------------------------------------------------------------------------------------------
 
-    async def _targets(
-        self, group: Group, to: Mailbox | Home, fates: dict[Handle, Fate]
-    ) -> list[tuple[Mailbox, Group]]:
+    async def _targets(self, group: Group, to: Mailbox | Home, fates: Fates) -> list[tuple[Mailbox, Group]]:
         if not isinstance(to, Home):
             return [(to, group)]
-        try:
-            async with self._pool().reading(wire_name(group.mailbox), uidvalidity=group.uidvalidity) as box:
-                kinds = await homes.kinds(box, group.uids, self._homes.own)
-        except MailError as error:
-            fates |= failed(group, error)
-            return []
+        async with self._pool().reading(wire_name(group.mailbox), uidvalidity=group.uidvalidity) as box:
+            kinds = await homes.kinds(box, group.uids, self._homes.own)
         fates |= failed(group.without(kinds), gone())
         return await self._homes.split(group.without(uid for uid in group.uids if uid not in kinds), kinds)
 
-    async def _moved(self, group: Group, to: Mailbox) -> dict[Handle, Fate]:
-        try:
-            async with self._pool().writing(wire_name(group.mailbox), uidvalidity=group.uidvalidity) as box:
-                if box.can("MOVE") and box.can("UIDPLUS") and self._manners().names:
-                    return await self._moved_and_named(box, group, to)
-                if box.can("MOVE"):
-                    return await self._moved_unnamed(box, group, to)
-                return await self._copied_and_removed(box, group, to)
-        except MailError as error:
-            return failed(group, error)
+    async def _moved(self, group: Group, to: Mailbox) -> Fates:
+        async with self._pool().writing(wire_name(group.mailbox), uidvalidity=group.uidvalidity) as box:
+            if box.can("MOVE") and box.can("UIDPLUS") and self._manners().names:
+                return await self._moved_and_named(box, group, to)
+            if box.can("MOVE"):
+                return await self._moved_unnamed(box, group, to)
+            return await self._copied_and_removed(box, group, to)
 
-    async def _moved_and_named(self, box: Box, group: Group, to: Mailbox) -> dict[Handle, Fate]:
+    async def _moved_and_named(self, box: Box, group: Group, to: Mailbox) -> Fates:
         """COPYUID says which were there and where they are now."""
-        fates: dict[Handle, Fate] = {}
+        fates: Fates = {}
         lacking: list[Group] = []
         for part, answer in await _placed(box, group, commands.Move, to):
             fates |= by_handle(part, self._named(part, answer, to))
-            rest = [uid for uid in part.uids if part.handle(uid) not in fates]
+            rest = without_fate(part, fates)
             if isinstance(answer, MailError):
                 fates |= await self._after_refusal(box, part, answer)
-            elif rest:
-                lacking.append(part.without(set(part.uids) - set(rest)))
-        if lacking:
-            await box.look_again()
+            elif rest.uids:
+                lacking.append(rest)
         for part in lacking:
             fates |= await self._not_named(box, part)
         return fates
 
-    async def _not_named(self, box: Box, part: Group) -> dict[Handle, Fate]:
+    async def _not_named(self, box: Box, part: Group) -> Fates:
         """What an OK did not name: it was not there, or (still there) not taken, or the server does not say all."""
-        there = await existing(box, UidSet.of(part.uids))
-        fates = failed(part.without(there), gone())
-        return fates | failed(part.without(set(part.uids) - there), placing.unsure("UID MOVE"))
+        try:
+            await box.look_again()
+            there = await existing(box, UidSet.of(part.uids))
+        except Rebuilt as void:
+            return failed(part, void)
+        except MailError:
+            there = set(part.uids)
+        return failed(part.without(there), gone()) | failed(
+            part.without(set(part.uids) - there), placing.unsure("UID MOVE")
+        )
 
-    async def _moved_unnamed(self, box: Box, group: Group, to: Mailbox) -> dict[Handle, Fate]:
+    async def _moved_unnamed(self, box: Box, group: Group, to: Mailbox) -> Fates:
         """MOVE without UIDPLUS: what was there before an OK is done, its new handle unknown unless it is told."""
         there = await existing(box, UidSet.of(group.uids))
         fates = failed(group.without(there), gone())
@@ -179,7 +170,7 @@ class Filing:
                 fates |= {handle: Fate.done(handle) for handle in part.handles()} | named
         return fates
 
-    async def _copied_and_removed(self, box: Box, group: Group, to: Mailbox) -> dict[Handle, Fate]:
+    async def _copied_and_removed(self, box: Box, group: Group, to: Mailbox) -> Fates:
         if not (box.can("UIDPLUS") and self._manners().expunges):
             raise Unsupported(
                 "this mail server can neither move nor remove named messages alone",
@@ -193,7 +184,7 @@ class Filing:
                 fates |= {handle: _half_done(fates[handle], error) for handle in part.handles()}
         return fates
 
-    async def _copied(self, box: Box, group: Group, to: Mailbox) -> dict[Handle, Fate]:
+    async def _copied(self, box: Box, group: Group, to: Mailbox) -> Fates:
         there = await existing(box, UidSet.of(group.uids))
         fates = failed(group.without(there), gone())
         for part, answer in await _placed(box, group.without(set(group.uids) - there), commands.Copy, to):
@@ -204,7 +195,7 @@ class Filing:
             fates |= {handle: Fate.done(handle) for handle in part.handles()} | named
         return fates
 
-    async def _after_refusal(self, box: Box, part: Group, error: MailError) -> dict[Handle, Fate]:
+    async def _after_refusal(self, box: Box, part: Group, error: MailError) -> Fates:
         """A refused MOVE may have taken some (RFC 6851 §3.3): what is still there was not, of the rest nobody knows."""
         if not isinstance(error, Rejected):
             return failed(part, error)
@@ -215,7 +206,7 @@ class Filing:
         fates = failed(part.without(set(part.uids) - there), placing.of_refusal(error))
         return fates | failed(part.without(there), placing.unsure("UID MOVE"))
 
-    async def _destroyed(self, box: Box, group: Group) -> dict[Handle, Fate]:
+    async def _destroyed(self, box: Box, group: Group) -> Fates:
         if not box.can("UIDPLUS"):
             raise Unsupported(
                 "this mail server cannot expunge named messages alone, and would take what others marked",
@@ -281,27 +272,7 @@ def check_target(to: Mailbox | Home, views: AbstractSet[Role] = VIEWS) -> None:
         )
 
 
-def by_handle(group: Group, fates: dict[int, Fate]) -> dict[Handle, Fate]:
-    """Fates by UID as fates by handle."""
-    return {group.handle(uid): fate for uid, fate in fates.items()}
-
-
-def failed(group: Group, error: MailError) -> dict[Handle, Fate]:
-    """The same fate for all of them."""
-    return {handle: Fate.of_error(handle, error) for handle in group.handles()}
-
-
-def refused(group: Group, why: str) -> dict[Handle, Fate]:
-    """Not done, since what it would do is not known or not good."""
-    return failed(group, Unsupported(why, code="unsupported_semantics"))
-
-
-def already_there(group: Group) -> dict[Handle, Fate]:
-    """Nothing to do."""
-    return {handle: Fate.skipped(handle, "already_there", "it is there already") for handle in group.handles()}
-
-
-def gone_for_good(group: Group, marks: dict[int, Mark | None], proof: Proof) -> dict[Handle, Fate]:
+def gone_for_good(group: Group, marks: dict[int, Mark | None], proof: Proof) -> Fates:
     """Destroyed."""
     return {
         group.handle(uid): Fate.done(group.handle(uid), proof=proof, identity=placing.identity(marks.get(uid)))

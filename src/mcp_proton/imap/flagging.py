@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcp_proton.domain.errors import Ambiguous, MailError, Unavailable, Unsupported, changed_since
+from mcp_proton.domain.errors import Ambiguous, MailError, Unsupported, changed_since, not_attempted
 from mcp_proton.domain.outcome import Fate
 from mcp_proton.imap import commands, flags, placing
 from mcp_proton.imap.asks import Done
 from mcp_proton.imap.codes import Code
 from mcp_proton.imap.errors import Rejected, gone
-from mcp_proton.imap.groups import grouped
+from mcp_proton.imap.fates import by_group
 from mcp_proton.imap.mailboxes import wire_name
 from mcp_proton.imap.uids import UidSet
 from mcp_proton.imap.writer import Atom
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from mcp_proton.domain.mail import Mailbox
     from mcp_proton.domain.ports import FlagChange
     from mcp_proton.imap.box import Box
+    from mcp_proton.imap.fates import Fates
     from mcp_proton.imap.groups import Group
     from mcp_proton.imap.pool import Pool
 
@@ -40,21 +41,17 @@ class Flagging:
 
     async def set_flags(self, handles: Sequence[Handle], change: FlagChange) -> list[Fate]:
         """Add and remove flags; one fate a handle, in the order asked."""
-        groups, wrong = await grouped(handles, self._resolve)
-        fates = {handle: Fate.of_error(handle, error) for handle, error in wrong.items()}
-        for group in groups:
-            done: Callable[[Handle], Fate] = Fate.done
-            try:
-                async with self._pool().writing(wire_name(group.mailbox), uidvalidity=group.uidvalidity) as box:
-                    if change.unchanged_since is not None and not box.versioned:
-                        done = Fate.unguarded
-                    outcomes = await self._mark(box, group, change)
-            except MailError as error:
-                outcomes = dict.fromkeys(group.uids, error)
-            for uid, failed in outcomes.items():
+
+        async def act(group: Group, fates: Fates) -> None:
+            async with self._pool().writing(wire_name(group.mailbox), uidvalidity=group.uidvalidity) as box:
+                unguarded = change.unchanged_since is not None and not box.versioned
+                outcomes = await self._mark(box, group, change)
+            done = Fate.unguarded if unguarded else Fate.done
+            for uid, error in outcomes.items():
                 handle = group.handle(uid)
-                fates[handle] = done(handle) if failed is None else Fate.of_error(handle, failed)
-        return [fates[handle] for handle in handles]
+                fates[handle] = done(handle) if error is None else Fate.of_error(handle, error)
+
+        return await by_group(handles, self._resolve, act)
 
     async def _mark(self, box: Box, group: Group, change: FlagChange) -> dict[int, MailError | None]:
         """Store a change; for each UID why it was not done, or None."""
@@ -66,12 +63,15 @@ class Flagging:
             return dict.fromkeys(group.uids, refusal)
         there = await existing(box, UidSet.of(group.uids))
         outcomes: dict[int, MailError | None] = {uid: None if uid in there else gone() for uid in group.uids}
-        await self._store(box, sorted(there), change, outcomes)
-        return outcomes
+        changed = await self._store(box, sorted(there), change, outcomes)
+        half = {uid for uid in changed if (error := outcomes[uid]) is not None and error.status != "unsure"}
+        return outcomes | dict.fromkeys(half, Ambiguous("some of its flags were changed, others could not be"))
 
     async def _store(
         self, box: Box, uids: Sequence[int], change: FlagChange, outcomes: dict[int, MailError | None]
-    ) -> None:
+    ) -> set[int]:
+        """Write down why some were not changed as asked. Returns those of which at least something was changed."""
+        changed: set[int] = set()
         guard = change.unchanged_since if box.versioned else None
         size = self._page or max(len(uids), 1)
         parts = [part for at in range(0, len(uids), size) for part in UidSet.of(uids[at : at + size]).split()]
@@ -90,11 +90,14 @@ class Flagging:
                     left = _left(part, result) if guard is not None else {}
                     if isinstance(result, MailError):
                         outcomes |= dict.fromkeys(part, self.refused(result))
+                    else:
+                        changed |= set(part) - set(left)
                     outcomes |= left
                 if self._page and any(isinstance(result, MailError) for result in results):
                     rest = [uid for part in parts[at + portion :] for uid in part]
                     outcomes |= dict.fromkeys(rest, not_attempted())
-                    return
+                    return changed
+        return changed
 
     def refused(self, error: MailError) -> MailError:
         """What an error of STORE means: on Bridge, where a page goes to Proton, a NO need not mean that nothing was done."""
@@ -132,8 +135,3 @@ async def existing(box: Box, uids: UidSet) -> set[int]:
     if len(there) < len(uids):
         await box.look_again()
     return there
-
-
-def not_attempted() -> Unavailable:
-    """The fate of what comes after a failure: it was not sent."""
-    return Unavailable("not attempted, since the messages before it could not be changed", code="not_attempted")

@@ -11,8 +11,8 @@ import ssl
 from typing import TYPE_CHECKING
 
 from mcp_proton.domain.errors import AuthFailed, Unavailable, Unsupported, Untrusted
-from mcp_proton.imap import bearer, commands, tls
-from mcp_proton.imap.endpoint import TlsMode
+from mcp_proton.imap import bearer, commands, compression, tls
+from mcp_proton.imap.endpoint import TlsMode, is_loopback
 from mcp_proton.imap.errors import ConnectionLost, Rejected, RejectedForNow, border
 from mcp_proton.imap.limits import Limits, Timing
 from mcp_proton.imap.session import Session
@@ -34,8 +34,10 @@ async def open_session(
     identity: Mapping[str, str],
     limits: Limits | None = None,
     timing: Timing | None = None,
+    packed: bool | None = None,
 ) -> Session:
-    """A logged-in session, nothing selected. `identity` is what ID tells the server (name, version).
+    """A logged-in session, nothing selected. `identity` is what ID tells the server (name, version). `packed`: with
+    COMPRESS, where the server has it; None: unless it is on this machine, where packing costs more than it spares.
 
     Raises AuthFailed (the login was refused), Untrusted (certificate, or no TLS where it must be), ConnectionLost,
     TimedOut, ProtocolViolation. Whatever is raised, no connection is left behind.
@@ -50,6 +52,8 @@ async def open_session(
         if not preauthenticated:
             await _log_in(session, endpoint, credentials)
         await _introduce(session, identity)
+        if session.can(compression.WORD) and (packed or (packed is None and not is_loopback(endpoint.host))):
+            await _pack(session)
     except BaseException:
         session.close()
         raise
@@ -195,3 +199,11 @@ async def _introduce(session: Session, identity: Mapping[str, str]) -> None:
             session.server_id = await session.run(commands.Identify(identity))
         except Rejected:
             session.server_id = {}
+
+
+async def _pack(session: Session) -> None:
+    try:
+        await session.run(commands.Compress())
+    except Rejected:
+        return
+    session.connection.pack()

@@ -83,9 +83,12 @@ class Session:
         return results
 
     async def attempt(self, asks: Sequence[Ask[T]]) -> list[T | MailError]:
-        """The same, and whatever became of each command is in its place: a connection that ends takes no result along.
-        Raises only when nothing was sent."""
-        running: list[Running[T]] = await self.connection.start(asks)
+        """The same, and whatever became of each command is in its place: a connection that ends takes no result along,
+        and what was not sent has that for an error."""
+        try:
+            running: list[Running[T]] = await self.connection.start(asks)
+        except MailError as error:
+            return [error for _ in asks]
         results: list[T | MailError] = []
         try:
             for each in running:

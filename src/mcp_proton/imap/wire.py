@@ -12,6 +12,7 @@ import io
 import re
 from typing import TYPE_CHECKING, Protocol
 
+from mcp_proton.imap.compression import Deflate
 from mcp_proton.imap.errors import LimitExceeded, ProtocolViolation
 
 if TYPE_CHECKING:
@@ -109,6 +110,12 @@ class Framer:
         else:
             self._end += count
             self._cut()
+
+    def untouched(self) -> bytes:
+        """Takes out the bytes that wait: they are no plain text."""
+        rest = bytes(self._view[self._start : self._end])
+        self._start = self._seen = self._end = 0
+        return rest
 
     def drop(self) -> None:
         """Lets go of a literal that will not be finished."""
@@ -235,6 +242,7 @@ class Wire(asyncio.BufferedProtocol):
     def __init__(self, limits: Limits, receiver: Receiver) -> None:
         self.framer = Framer(limits, receiver)
         self.transport: asyncio.Transport | None = None
+        self._packing: Deflate | None = None
         self.heard = 0.0
         """when bytes last arrived, in the loop's time"""
         self._clock = asyncio.get_running_loop().time
@@ -246,14 +254,37 @@ class Wire(asyncio.BufferedProtocol):
         self.transport = transport  # type: ignore[assignment]  # a stream transport, as asyncio promises
 
     def get_buffer(self, sizehint: int) -> memoryview:
-        return self.framer.space()
+        return self.framer.space() if self._packing is None else self._packing.space()
 
     def buffer_updated(self, nbytes: int) -> None:
         if self._over:
             return
         self.heard = self._clock()
         try:
-            self.framer.received(nbytes)
+            if self._packing is None:
+                self.framer.received(nbytes)
+            else:
+                self._packing.received(nbytes)
+        except ProtocolViolation as fault:
+            self.fail(fault)
+
+    def write(self, data: bytes) -> None:
+        """Sends bytes, packed from `pack` on."""
+        if self.transport is not None:
+            self.transport.write(data if self._packing is None else self._packing.packed(data))
+
+    @property
+    def packed(self) -> bool:
+        """Whether both directions are packed."""
+        return self._packing is not None
+
+    def pack(self) -> None:
+        """Both directions are packed from here on; what the framer has not looked at is the beginning of it."""
+        rest = self.framer.untouched()
+        self.framer.halted = False
+        self._packing = Deflate(self.framer)
+        try:
+            self._packing.unpack(rest)
         except ProtocolViolation as fault:
             self.fail(fault)
 
@@ -280,4 +311,6 @@ class Wire(asyncio.BufferedProtocol):
     def _end(self, error: Exception | None) -> None:
         if not self._over:
             self._over = True
+            if self._packing is not None:
+                self._packing.over = True
             self._receiver.on_lost(error)

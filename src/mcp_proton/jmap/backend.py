@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import aclosing, asynccontextmanager
 from typing import TYPE_CHECKING
 
 from mcp_proton.domain.errors import MailError, Unsupported
@@ -23,6 +24,7 @@ from mcp_proton.jmap.powers import JmapPowers
 from mcp_proton.jmap.proving import Proving
 from mcp_proton.jmap.quotas import quotas
 from mcp_proton.jmap.search import Searches
+from mcp_proton.jmap.watching import Watch
 from mcp_proton.jmap.web import Web
 
 if TYPE_CHECKING:
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from mcp_proton.domain.transfer import Whole
     from mcp_proton.domain.walk import Interval, Stretch
     from mcp_proton.jmap.endpoint import Credentials, Endpoint
+    from mcp_proton.jmap.watching import Habits
     from mcp_proton.jmap.web import Timing
 
 
@@ -88,7 +91,10 @@ class JmapBackend:
     def features(self) -> Mapping[str, Standing]:
         """By the session, once it is known."""
         return features.of(
-            self._client.known, labels=self._labels is not None, makes_identities=self._identities.made_here
+            self._client.known,
+            labels=self._labels is not None,
+            makes_identities=self._identities.made_here,
+            pushes=self._client.pushes,
         )
 
     def consequences(self) -> EffectTable:
@@ -232,6 +238,12 @@ class JmapBackend:
     async def check_sending(self) -> None:
         """Ask who may be sent as. Raises `Unavailable` or `Unsupported`."""
         await self._outbox.check_login()
+
+    @asynccontextmanager
+    async def watching(self, habits: Habits | None = None) -> AsyncIterator[Watch]:
+        """What changes in the account, as it happens or nearly so, on a connection of its own."""
+        async with aclosing(Watch(self._client, habits)) as watch:
+            yield watch
 
     async def aclose(self) -> None:
         """Close every connection."""

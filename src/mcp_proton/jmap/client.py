@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import json
-from contextlib import asynccontextmanager
+import time
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mcp_proton.domain.errors import Defect, MailError
+from mcp_proton.domain.errors import AuthFailed, Defect, MailError
 from mcp_proton.jmap import values
 from mcp_proton.jmap.errors import MethodFailed, ProtocolViolation, unsure
 from mcp_proton.jmap.session import CORE, MAIL, USED_BY, Session
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping, Sequence
+    from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping, Sequence
 
     from mcp_proton.domain.outgoing import Octets
     from mcp_proton.jmap.endpoint import Endpoint
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 MIB = 1 << 20
 LARGEST_SESSION = 1 * MIB
 LARGEST_ANSWER = 32 * MIB
+KEPT = 3_600.0
+"""seconds a session is good for (J-102)"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +61,12 @@ class Client:
     def __init__(self, endpoint: Endpoint, web: Web) -> None:
         self._endpoint, self._web = endpoint, web
         self._session: Session | None = None
+        self._found_at = float("-inf")
+        self._account: str | None = None
         self._base = endpoint.session_url
         self._finding = asyncio.Lock()
         self._slots: asyncio.Semaphore | None = None
+        self._silent = False
 
     @property
     def known(self) -> Session | None:
@@ -70,7 +76,7 @@ class Client:
     async def session(self, *, fresh: bool = False) -> Session:
         """The session. Raises `Unavailable` with its kinds."""
         async with self._finding:
-            if self._session is None or fresh:
+            if self._session is None or fresh or time.monotonic() - self._found_at > KEPT:
                 self._base, octets = await self._web.get(self._endpoint.session_url, LARGEST_SESSION)
                 found = Session.of(values.parsed(octets), self._base, self._endpoint)
                 if (
@@ -79,7 +85,10 @@ class Client:
                     or found.limits.requests != self._session.limits.requests
                 ):
                     self._slots = asyncio.Semaphore(found.limits.requests)
-                self._session = found
+                if self._account not in (None, found.account):
+                    self._session = None
+                    raise another_account()  # INVARIANT: handles of one mailbox never reach into another
+                self._session, self._account, self._found_at = found, found.account, time.monotonic()
             return self._session
 
     async def limits(self) -> Limits:
@@ -127,6 +136,24 @@ class Client:
         async for piece in self._web.stream(session.blob(blob_id, self._base, self._endpoint), start, limit):
             yield piece
 
+    @property
+    def pushes(self) -> bool:
+        """Whether the server tells what changes, as far as is known: it offers to, and was not seen to have it not."""
+        return self._session is not None and bool(self._session.events) and not self._silent
+
+    async def events(self, types: Iterable[str], last_id: str, ping: int, silence: float) -> AsyncGenerator[bytes]:
+        """Octets of the stream on which the server tells what changes, "" first once it is open; none where it has none."""
+        session = await self.session()
+        url = session.listening(types, ping, self._base, self._endpoint)
+        if url is None or self._silent:
+            return
+        opened = False
+        async with aclosing(self._web.events(url, last_id, silence)) as octets:
+            async for some in octets:
+                opened = True
+                yield some
+        self._silent = not opened
+
     @asynccontextmanager
     async def _slot(self) -> AsyncIterator[None]:
         if self._slots is None:
@@ -138,6 +165,15 @@ class Client:
         """The server says that the session changed: it is looked for before the next request."""
         if self._session is session:
             self._session = None
+
+
+def another_account() -> AuthFailed:
+    """The error for a login that leads to another mailbox than before."""
+    return AuthFailed(
+        "this login leads to another mailbox than the one before it",
+        code="another_account",
+        next="nothing was done; ask the owner whose account this is, and to start the service anew",
+    )
 
 
 def _written(session: Session, calls: Sequence[Call]) -> bytes:

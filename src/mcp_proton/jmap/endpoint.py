@@ -29,11 +29,12 @@ class Auth(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """A login. `secret` is asked when it is needed, and again after it was refused."""
+    """A login. `secret` is asked when it is needed, and again after it was refused; for each request if not `lasting`."""
 
     username: str
     secret: Callable[[], Awaitable[str]] = field(repr=False)
     auth: Auth = Auth.BASIC
+    lasting: bool = True
 
 
 @dataclass(frozen=True, slots=True)

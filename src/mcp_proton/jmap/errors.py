@@ -96,7 +96,9 @@ def unauthorised(secret: str | None, now: float) -> AuthFailed:
     if end is None:
         return AuthFailed("the mail server refused the login")
     if end + SKEW < now:
-        return AuthFailed("the token is over", code="auth_expired", next="ask the owner for a new token")
+        return AuthFailed(
+            "the token is over", code="auth_expired", next="sign in again, or ask the owner for a new token"
+        )
     return AuthFailed(
         "the mail server refused a token that is not over",
         code="upstream_auth_rejected",

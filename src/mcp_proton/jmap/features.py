@@ -14,14 +14,16 @@ if TYPE_CHECKING:
     from mcp_proton.jmap.session import Session
 
 _ALWAYS = frozenset({"search", "threads", "counts_in_list"})
-_NEVER = frozenset({"idle", "guarded_flags"})
+_NEVER = frozenset({"guarded_flags"})
 """JMAP counts no changes of one message; only that anything changed in the account can be told"""
 
 
-def of(session: Session | None, *, labels: bool, makes_identities: bool = True) -> Mapping[str, Standing]:
+def of(
+    session: Session | None, *, labels: bool, makes_identities: bool = True, pushes: bool = False
+) -> Mapping[str, Standing]:
     """The standing of every word on a server of this session; None where it was never asked.
 
-    `makes_identities` is False once it said that it does not: no capability tells that.
+    `makes_identities` is False once it said that it does not: no capability tells that. `pushes`: it tells what changes.
     """
     if session is None:
         return dict.fromkeys(WORDS, Standing.UNVERIFIED)
@@ -32,6 +34,7 @@ def of(session: Session | None, *, labels: bool, makes_identities: bool = True) 
         found |= dict.fromkeys(("send", "files_sent"), Standing.UNAVAILABLE)
     if VACATION not in session.capabilities:
         found["vacation"] = Standing.UNAVAILABLE
+    found["idle"] = Standing.AVAILABLE if pushes else Standing.UNAVAILABLE
     found["quota"] = Standing.AVAILABLE if QUOTA in session.capabilities else Standing.UNAVAILABLE
     found["new_identities"] = found["send"] if makes_identities else Standing.UNAVAILABLE
     return found | ({} if labels else {"labels": Standing.UNAVAILABLE})

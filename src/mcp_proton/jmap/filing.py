@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from mcp_proton.domain.errors import Conflict, MailError, Unavailable, Unsupported
+from mcp_proton.domain.errors import Conflict, MailError, Unsupported, not_attempted
 from mcp_proton.domain.mail import VIEWS, Flag, Mailbox, Role
 from mcp_proton.domain.outcome import Ending, Fate, Proof
 from mcp_proton.domain.ports import Home
@@ -203,11 +203,6 @@ def check_place(to: Mailbox | Home) -> None:
             code="unsupported_semantics",
             next="nothing was done; choose INBOX, Archive, Trash or a folder",
         )
-
-
-def not_attempted() -> Unavailable:
-    """The fate of what comes after a failure: it was not sent."""
-    return Unavailable("not attempted, since the messages before it could not be changed", code="not_attempted")
 
 
 def _home(email: Object, boxes: Mapping[Role, Mailbox], own: frozenset[str]) -> Mailbox:

@@ -40,6 +40,11 @@ class Patience:
         """It answered."""
         self._failures, self._error, self._not_before = 0, None, 0.0
 
+    def another_login(self) -> None:
+        """Another secret is shown than the one that was refused."""
+        if isinstance(self._error, AuthFailed):
+            self.well()
+
     def note(self, error: MailError) -> None:
         """It did not."""
         if isinstance(error, Ambiguous) and isinstance(error.__cause__, MailError):

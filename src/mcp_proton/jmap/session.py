@@ -11,6 +11,8 @@ from mcp_proton.jmap import values
 from mcp_proton.jmap.errors import ProtocolViolation
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from mcp_proton.jmap.endpoint import Endpoint
     from mcp_proton.jmap.values import Object
 
@@ -62,6 +64,7 @@ class Session:
     api: str
     download: str
     upload: str
+    events: str
     state: str
     capabilities: frozenset[str]
     limits: Limits
@@ -84,6 +87,7 @@ class Session:
             api=endpoint.resolved(base, told.get("apiUrl")),
             download=values.text(told.get("downloadUrl")),
             upload=values.text(told.get("uploadUrl")),
+            events=values.text(told.get("eventSourceUrl")),
             state=values.text(told.get("state")),
             capabilities=frozenset(capabilities)
             & frozenset(values.mapping(own.get("accountCapabilities", capabilities)))
@@ -100,6 +104,13 @@ class Session:
     def uploading(self, base: str, endpoint: Endpoint) -> str:
         """The URL blobs are sent to (RFC 8620 §6.1)."""
         return endpoint.resolved(base, _filled(self.upload, {"accountId": self.account}))
+
+    def listening(self, types: Iterable[str], ping: int, base: str, endpoint: Endpoint) -> str | None:
+        """The URL at which the server tells what changes (RFC 8620 §7.3); None where there is none."""
+        if not self.events:
+            return None
+        named = {"types": ",".join(types), "closeafter": "no", "ping": str(ping)}
+        return endpoint.resolved(base, _filled(self.events, named))
 
 
 def _filled(template: str, named: dict[str, str]) -> str:

@@ -18,7 +18,7 @@ from mcp_proton.jmap.endpoint import Auth
 from mcp_proton.jmap.errors import LimitExceeded, ProtocolViolation, border, is_over, of_status, unsure
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
+    from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 
     from mcp_proton.domain.outgoing import Octets
     from mcp_proton.jmap.endpoint import Credentials, Endpoint
@@ -27,6 +27,7 @@ MOST_REDIRECTS = 5
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 CHUNK = 64 * 1024
 JSON = "application/json"
+EVENTS = "text/event-stream"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,7 @@ class Web:
         self._timing = timing or Timing()
         self._made: httpx2.AsyncClient | None = None
         self._secret: str | None = None
+        self._refused: str | None = None
         self._patience = patience.Patience()
         self.requests = 0
         """how many were sent"""
@@ -96,6 +98,29 @@ class Web:
             async for piece in _cut(_pieces(answer), skip, limit):
                 yield piece
 
+    async def events(self, url: str, last_id: str, silence: float) -> AsyncGenerator[bytes]:
+        """Octets of an event stream, "" first once it is open; none where there is none. It may be silent for `silence` s.
+
+        That such a stream breaks says nothing of the server: it is not remembered against it.
+        """
+        if not self._credentials.lasting:
+            await self._renew()
+        await self._patience.turn()
+        shown = {"Accept": EVENTS, "Accept-Encoding": "identity", "Authorization": await self._authorization()}
+        if last_id:
+            shown["Last-Event-ID"] = last_id
+        timing, self.requests = self._timing, self.requests + 1
+        timeout = httpx2.Timeout(timing.answer, connect=timing.connect, pool=timing.turn, read=silence)
+        with border("telling what changes"):
+            async with self._client().stream("GET", url, headers=shown, timeout=timeout) as answer:
+                if answer.status_code in {401, 403, 429} or answer.status_code >= 500:
+                    await self._check(answer, changes=False)
+                kind = answer.headers.get("content-type", "").partition(";")[0].strip().lower()
+                if answer.status_code == 200 and kind == EVENTS:
+                    yield b""
+                    async for piece in _pieces(answer):
+                        yield piece
+
     async def aclose(self) -> None:
         """Close every connection."""
         if self._made is not None:
@@ -112,6 +137,8 @@ class Web:
         content: bytes | AsyncIterator[bytes] | None = None,
         changes: bool = False,
     ) -> AsyncIterator[httpx2.Response]:
+        if not self._credentials.lasting:
+            await self._renew()
         await self._patience.turn()
         client = self._client()
         shown = {**headers, "Authorization": await self._authorization()}
@@ -130,9 +157,16 @@ class Web:
             return
         secret = self._secret if self._credentials.auth is Auth.BEARER else None
         if answer.status_code in {401, 403}:
-            self._secret = None
+            self._secret, self._refused = None, self._secret
         wait = patience.asked_for(answer.headers.get("retry-after"))
         raise of_status(answer.status_code, changes=changes, secret=secret, now=time.time(), wait=wait)
+
+    async def _renew(self) -> None:
+        """Take what is shown now. What was refused before says nothing of another token."""
+        latest = await self._credentials.secret()
+        if latest != self._refused:
+            self._patience.another_login()
+        self._secret = latest
 
     async def _authorization(self) -> str:
         if self._secret is None or (self._credentials.auth is Auth.BEARER and is_over(self._secret, time.time())):

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from mcp_proton.domain.caller import Caller, Surface
     from mcp_proton.domain.operation import Request, Result
     from mcp_proton.domain.outcome import Outcome
+    from mcp_proton.services.registry import Definition
     from mcp_proton.services.service import MailService
 
     from .doorway import Doorway
@@ -49,6 +50,19 @@ async def reviewed(doorway: Doorway, surface: Surface, request: Request) -> Outc
         )
     except MailError as error:
         return told(error)
+
+
+async def turned_down(doorway: Doorway, surface: Surface, definition: Definition | None, wrong: MailError) -> MailError:
+    """Have a call that makes no sense pass the gate like any other; return what it is told, which may be the gate's no."""
+
+    async def submit() -> Outcome[Result]:
+        raise wrong
+
+    try:
+        await doorway.gate(doorway.caller(surface), definition, None, submit)
+    except MailError as error:
+        return error
+    return wrong
 
 
 async def _through_the_gate(

@@ -21,11 +21,17 @@ Opening = Callable[[], Awaitable["MailService"]]
 
 
 Submit = Callable[[], Awaitable["Outcome[Result]"]]
-Gate = Callable[["Caller", "Definition", "Request", Submit], Awaitable["Outcome[Result]"]]
-"""What a call passes before it is put to the door, where many clients share a service. May raise a `MailError`."""
+Gate = Callable[["Caller", "Definition | None", "Request | None", Submit], Awaitable["Outcome[Result]"]]
+"""What a call passes before it is put to the door, where many clients share a service. May raise a `MailError`.
+
+A call that makes no sense passes it too, so that it is counted and written down: without a request where its arguments
+are none, and without an operation where it names none.
+"""
 
 
-async def wide_open(caller: Caller, definition: Definition, request: Request, submit: Submit) -> Outcome[Result]:
+async def wide_open(
+    caller: Caller, definition: Definition | None, request: Request | None, submit: Submit
+) -> Outcome[Result]:
     """Let everything pass: one client alone cannot crowd out others."""
     return await submit()
 

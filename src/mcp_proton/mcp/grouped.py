@@ -12,11 +12,14 @@ from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import PrivateAttr
 
+from mcp_proton.domain.caller import Surface
 from mcp_proton.domain.complaint import nearest
 from mcp_proton.domain.effects import DESTRUCTIVE, READING, Effect
+from mcp_proton.domain.errors import Invalid
 from mcp_proton.services.registry import primitive
 
 from .arguments import Malformed
+from .calls import turned_down
 from .hints import base_effects, hints
 from .replies import complain, say
 from .tools import Offer, WireTool, call, describe
@@ -111,22 +114,24 @@ class GroupTool(WireTool):
         """Describe an operation, or put it to the door."""
         try:
             offer, given = self._chosen(arguments)
-        except Malformed as wrong:
-            return complain(wrong)
-        if isinstance(offer, str):
-            return say(_moved(str(arguments["operation"]), offer))
+        except Invalid as wrong:
+            return complain(await turned_down(self._doorway, Surface.TOOL, None, wrong))
         if arguments.get("describe") in (True, "true", "True", 1):
             return say(_described(offer))
         return await call(offer, given, self._doorway)
 
-    def _chosen(self, arguments: dict[str, Any]) -> tuple[Offer | str, dict[str, Any]]:
+    def _chosen(self, arguments: dict[str, Any]) -> tuple[Offer, dict[str, Any]]:
         name = arguments.get("operation")
         if not isinstance(name, str):
             raise Malformed("`operation` is missing", next="name one of: " + ", ".join(self._offers))
         if name in self._offers:
             return self._offers[name], _given(arguments)
         if name in self._elsewhere:
-            return self._elsewhere[name], {}
+            raise Invalid(
+                f"`{name}` does more than this tool says",
+                next=f"call `{self._elsewhere[name]}` with the same arguments",
+                code="other_tool",
+            )
         raise Malformed(
             f"there is no such operation{nearest(name, (*self._offers, *self._elsewhere))}",
             next="name one of: " + ", ".join(self._offers),
@@ -190,12 +195,3 @@ def _given(arguments: dict[str, Any]) -> dict[str, Any]:
         raise Malformed("`arguments` must be an object")
     beside = {name: value for name, value in arguments.items() if name not in _CONTROLS}
     return beside | (inner or {})
-
-
-def _moved(name: str, tool: str) -> dict[str, Any]:
-    return {
-        "status": "refused",
-        "code": "other_tool",
-        "why": f"`{name}` does more than this tool says",
-        "next": f"call `{tool}` with the same arguments",
-    }

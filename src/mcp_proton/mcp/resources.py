@@ -19,7 +19,7 @@ from mcp_proton.services.registry import Definition, primitive
 from mcp_proton.services.telling import told
 
 from .arguments import read
-from .calls import submit
+from .calls import submit, turned_down
 from .replies import compact
 from .tools import describe
 
@@ -74,7 +74,7 @@ class OperationTemplate(ResourceTemplate):
         try:
             request = read(self._definition.request, self.matches(uri) or {})
         except Invalid as wrong:
-            body = answer(told(wrong))
+            body = answer(told(await turned_down(self._doorway, Surface.RESOURCE, self._definition, wrong)))
         else:
             body = answer(await submit(self._doorway, Surface.RESOURCE, request))
         return ResourceResult([ResourceContent(compact(body)[0], mime_type=_JSON)])

@@ -17,11 +17,11 @@ from mcp_proton.config.tables import Profile
 from mcp_proton.domain.caller import Surface
 from mcp_proton.domain.complaint import nearest
 from mcp_proton.domain.effects import Effect
-from mcp_proton.domain.errors import MailError
+from mcp_proton.domain.errors import MailError, NotFound
 
 from . import profiles, resources
 from .arguments import Malformed
-from .calls import guarded
+from .calls import guarded, turned_down
 from .grouped import GroupTool, grouped
 from .replies import complain
 from .tools import OperationTool
@@ -74,7 +74,11 @@ class Shelf(Middleware):
         """Call a tool of the profile. Trouble with opening is an ordinary answer: agents lock out servers that fault."""
 
         async def called() -> ToolResult:
-            tool = self._tool((await self._doorway.service()).world.catalog, context.message.name)
+            catalog = (await self._doorway.service()).world.catalog
+            try:
+                tool = self._tool(catalog, context.message.name)
+            except Malformed as wrong:
+                raise await turned_down(self._doorway, Surface.TOOL, None, wrong) from None
             return await tool.run(context.message.arguments or {})
 
         try:
@@ -102,7 +106,12 @@ class Shelf(Middleware):
 
         async def read() -> ResourceResult | None:
             found = resources.find((await self._doorway.service()).world.catalog, self._doorway, uri)
-            return await found.read_at(uri) if found else None
+            if found is not None:
+                return await found.read_at(uri)
+            told = await turned_down(self._doorway, Surface.RESOURCE, None, NotFound("there is no such resource"))
+            if isinstance(told, NotFound):
+                return None
+            raise told
 
         content = await _or_say_why(read)
         if content is None:

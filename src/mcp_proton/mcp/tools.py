@@ -15,7 +15,7 @@ from mcp_proton.services.registry import Definition, primitive
 
 from . import schemas
 from .arguments import read
-from .calls import reviewed
+from .calls import reviewed, turned_down
 from .hints import beyond, hints
 from .replies import complain, reply
 
@@ -109,7 +109,7 @@ async def call(offer: Offer, arguments: dict[str, Any], doorway: Doorway) -> Too
     try:
         request = read(offer.definition.request, arguments, offer.without)
     except Invalid as wrong:
-        return complain(wrong)
+        return complain(await turned_down(doorway, Surface.TOOL, offer.definition, wrong))
     told = await reviewed(doorway, Surface.TOOL, request)
     return told if isinstance(told, ToolResult) else reply(told)
 

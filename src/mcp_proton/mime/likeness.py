@@ -111,33 +111,33 @@ class _Text:
     def _text(self, octets: bytes, *, final: bool) -> None:
         try:
             text = self._characters.decode(octets, final)
-        except (
-            UnicodeError,
-            ValueError,
-            OverflowError,
-        ):  # a codec that refuses even so: then it is the octets that count
+        except (ValueError, OverflowError):  # a codec that refuses even so: then it is the octets that count
             text = octets.decode("latin-1")
-        words = "".join(text.removeprefix("\ufeff").split()).encode("utf-8", "surrogatepass")
+        words = "".join(text.replace("\ufeff", "").split()).encode("utf-8", "surrogatepass")
         self._empty = self._empty and not words
         self._words.update(words)
 
 
 class _File:
-    """Anything else, to the octet, but for CR: a text that is attached has other line ends on another server."""
+    """Anything else, to the octet; but of what travels as lines not its CRs, since line ends differ from server to server."""
 
     def __init__(self, kind: str, name: str, encoding: str, add: Callable[[str, str], None]) -> None:
         self._kind, self._name, self._add = kind, name, add
         self._decoder = Decoder(encoding)
         self._octets = hashlib.sha256()
+        self._lines = kind.startswith(("text/", "message/")) or encoding != "base64"
 
     def write(self, piece: bytes) -> None:
         """More of it."""
-        self._octets.update(self._decoder.feed(piece).replace(b"\r", b""))
+        self._take(self._decoder.feed(piece))
 
     def end(self) -> None:
         """All of it."""
-        self._octets.update(self._decoder.finish().replace(b"\r", b""))
+        self._take(self._decoder.finish())
         self._add(_digest(self._kind, self._octets.hexdigest()), self._name)
+
+    def _take(self, octets: bytes) -> None:
+        self._octets.update(octets.replace(b"\r", b"") if self._lines else octets)
 
 
 def _said(header: Headers) -> list[str]:

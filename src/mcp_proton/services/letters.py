@@ -25,7 +25,7 @@ from mcp_proton.mime.enclosing import streamed
 from . import enclosing, identities
 from .addressees import people
 from .spooling import Spooled, spooled
-from .written import Fixed, Thread, Written
+from .written import Attach, Enclosed, Fixed, Thread, Written
 
 W = TypeVar("W", bound=Written)
 MOST = 100 << 20
@@ -40,7 +40,9 @@ async def fix(request: W, ctx: Context, most: int | None, *, bcc: bool = False) 
     account = ctx.account(request.account)
     chosen = identities.choose(await ctx.backend(account).identities(), request.sender)
     most = MOST if most is None else most
-    attached = [await enclosing.fix(one, ctx, most) for one in request.attach]
+    attached: list[tuple[Attach, Enclosed]] = []
+    for one in request.attach:
+        attached.append(await enclosing.fix(one, ctx, most, sum(enclosed.size for _, enclosed in attached)))
     fixed = Fixed(
         email=chosen.email,
         name=chosen.name,

@@ -4,7 +4,8 @@
 runs. `sendings` hold what is remembered of a mail that was about to leave: envelope and digests. `draft_notes` hold what a
 server does not keep of a draft. `uses` hold what counts against the owner's limits. `runners` are the processes that change
 mail, `leases` the accounts they write in, `channels` the clients through which the owner may answer, `tokens` what clients
-show to be let in over HTTP, hashed.
+show to be let in over HTTP, hashed. `passkeys` are the owner's, `invitations` codes to add one; `sign_ins` are what programs
+were given with one, `refresh_tokens` how they renew it. Codes and tokens are hashed.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from sqlalchemy import (
     ForeignKey,
     Index,
     Integer,
+    LargeBinary,
     MetaData,
     PrimaryKeyConstraint,
     Table,
@@ -24,7 +26,7 @@ from sqlalchemy import (
     text,
 )
 
-REVISIONS: Final = ("0001", "0002", "0003", "0004", "0005")
+REVISIONS: Final = ("0001", "0002", "0003", "0004", "0005", "0006")
 """Every migration this version knows, the newest last. A store at any other one was made by a newer version."""
 
 metadata = MetaData()
@@ -190,4 +192,44 @@ tokens = Table(
     Column("digest", Text, nullable=False),
     Column("created", BigInteger, nullable=False),
     Column("expires", BigInteger),
+)
+
+passkeys = Table(
+    "passkeys",
+    metadata,
+    Column("credential", LargeBinary, primary_key=True),
+    Column("key", LargeBinary, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("created", BigInteger, nullable=False),
+    Column("used", BigInteger),
+    Column("counter", BigInteger, nullable=False),
+)
+
+invitations = Table(
+    "invitations",
+    metadata,
+    Column("digest", Text, primary_key=True),
+    Column("until", BigInteger, nullable=False),
+)
+
+sign_ins = Table(
+    "sign_ins",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("client", Text, nullable=False),
+    Column("program", Text, nullable=False),
+    Column("scopes", Text, nullable=False),
+    Column("created", BigInteger, nullable=False),
+    Column("ends", BigInteger, nullable=False),
+    Column("renewed", BigInteger, nullable=False),
+)
+
+refresh_tokens = Table(
+    "refresh_tokens",
+    metadata,
+    Column("digest", Text, primary_key=True),
+    Column("sign_in", Text, ForeignKey("sign_ins.id", ondelete="CASCADE"), nullable=False),
+    Column("generation", Integer, nullable=False),
+    Column("used", BigInteger),
+    Index("refresh_tokens_by_sign_in", "sign_in", "generation"),
 )

@@ -1,7 +1,4 @@
-"""SqlTokens: the clients' tokens, hashed, in the store. The Tokens port.
-
-A check costs a look at a file: what is kept is read anew only when the owner changed something since.
-"""
+"""SqlTokens: the clients' tokens, hashed, in the store. The Tokens port."""
 
 from __future__ import annotations
 
@@ -11,9 +8,8 @@ from sqlalchemy import delete, insert, select
 
 from mcp_proton.domain.tokens import ClientToken, matches, new, public_half
 
-from .files import stamp, write_private
 from .instants import moment, ticks
-from .names import new_id
+from .remembered import Remembered
 from .tables import tokens
 
 if TYPE_CHECKING:
@@ -24,7 +20,6 @@ if TYPE_CHECKING:
     from mcp_proton.domain.ports import Clock
 
     from .database import Database
-    from .files import Stamp
 
 
 class SqlTokens:
@@ -32,10 +27,8 @@ class SqlTokens:
 
     def __init__(self, database: Database, changed: Path, clock: Clock) -> None:
         self._database = database
-        self._changed = changed
         self._clock = clock
-        self._known: dict[str, ClientToken] | None = None
-        self._seen: Stamp | None = None
+        self._known = Remembered(changed, self._by_id)
 
     async def issue(self, client: str, expires: datetime | None = None) -> str:
         """Make a client's token; see the port."""
@@ -50,14 +43,14 @@ class SqlTokens:
         async with self._database.writing() as connection:
             await connection.execute(delete(tokens).where(tokens.c.client == client))
             await connection.execute(insert(tokens), row)
-        self._tell()
+        self._known.tell()
         return text
 
     async def withdraw(self, client: str) -> bool:
         """End a client's token; see the port."""
         async with self._database.writing() as connection:
             ended = await connection.execute(delete(tokens).where(tokens.c.client == client))
-        self._tell()
+        self._known.tell()
         return ended.rowcount > 0
 
     async def listed(self) -> Sequence[ClientToken]:
@@ -77,17 +70,10 @@ class SqlTokens:
 
     async def check(self, shown: str) -> ClientToken | None:
         """Return whose token this is; see the port."""
-        kept = (await self._current()).get(public_half(shown) or "")
+        kept = (await self._known.current()).get(public_half(shown) or "")
         if not matches(shown, kept) or kept is None or kept.is_over(self._clock.now()):
             return None
         return kept
 
-    async def _current(self) -> dict[str, ClientToken]:
-        found = stamp(self._changed)
-        if self._known is None or found != self._seen:
-            known = {one.id: one for one in await self.listed()}
-            self._known, self._seen = known, found  # the stamp is older than what was read, never newer
-        return self._known
-
-    def _tell(self) -> None:
-        write_private(self._changed, new_id("change").encode())
+    async def _by_id(self) -> dict[str, ClientToken]:
+        return {one.id: one for one in await self.listed()}

@@ -37,8 +37,8 @@ class Limits:
 class Methods:
     """Bound to a store."""
 
-    def __init__(self, store: Store, limits: Limits) -> None:
-        self.store, self.limits = store, limits
+    def __init__(self, store: Store, limits: Limits, account: str = "acc") -> None:
+        self.store, self.limits, self.account = store, limits, account
         self.around = Around(store)
         self.without: set[str] = set()
         """methods this server has not"""
@@ -49,7 +49,7 @@ class Methods:
         """the type of the error a submission ends with"""
 
     def call(self, name: str, arguments: Answer) -> Answer:
-        if arguments.get("accountId") != "acc":
+        if arguments.get("accountId") != self.account:
             raise Refusal("accountNotFound")
         known = {
             "Email/get": self.email_get,
@@ -64,7 +64,7 @@ class Methods:
         }
         if name not in known.keys() - self.without:
             raise Refusal("unknownMethod")
-        return {"accountId": "acc", **known[name](arguments)}
+        return {"accountId": self.account, **known[name](arguments)}
 
     # --- mail --------------------------------------------------------------------------------------------------------
 

@@ -30,10 +30,17 @@ class JmapServer:
     """A server with one account. `token`: it wants a bearer token instead of the password."""
 
     def __init__(
-        self, store: Store | None = None, limits: Limits | None = None, *, ranges: bool = True, token: str | None = None
+        self,
+        store: Store | None = None,
+        limits: Limits | None = None,
+        *,
+        ranges: bool = True,
+        token: str | None = None,
+        account: str = "acc",
     ) -> None:
         self.store, self.limits = store or Store(), limits or Limits()
-        self.methods = Methods(self.store, self.limits)
+        self.account = account
+        self.methods = Methods(self.store, self.limits, account)
         self.ranges, self.token = ranges, token
         self.lie: Lie = lambda _, answer: answer
         self.meanwhile: Callable[[str], None] = lambda _: None
@@ -46,6 +53,9 @@ class JmapServer:
         self.called: list[list[str]] = []
         """the methods of each API request"""
         self.under_way = self.most_under_way = 0
+        self.pushes = False
+        """whether it tells what changes, where its session says that it does"""
+        self.streams: list[asyncio.Queue[bytes | None]] = []
         self._serving: dict[asyncio.Task[Any], asyncio.StreamWriter] = {}
 
     async def __aenter__(self) -> Self:
@@ -55,6 +65,7 @@ class JmapServer:
 
     async def __aexit__(self, *_: object) -> None:
         self._server.close()
+        self.say(None)
         serving = dict(self._serving)
         for writer in serving.values():
             writer.close()
@@ -75,6 +86,13 @@ class JmapServer:
                 headers = {name.lower(): value.strip() for name, _, value in (one.partition(":") for one in rest)}
                 body = await reader.readexactly(int(headers.get("content-length", 0)))
                 self.asked.append((verb, path, headers))
+                if (
+                    path.startswith("/jmap/events?")
+                    and self.pushes
+                    and headers.get("authorization") == self._expected()
+                ):
+                    await self._stream(writer)
+                    break
                 told = await self._answer(verb, path, headers, body)
                 if told is None:
                     break
@@ -89,6 +107,29 @@ class JmapServer:
         self._serving.pop(me)
         writer.close()
 
+    async def _stream(self, writer: asyncio.StreamWriter) -> None:
+        """Tell what happens (RFC 8620 §7.3), until a test ends it."""
+        happening: asyncio.Queue[bytes | None] = asyncio.Queue()
+        self.streams.append(happening)
+        writer.write(b"HTTP/1.1 200 x\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n")
+        try:
+            while (told := await happening.get()) is not None:
+                writer.write(told)
+                await writer.drain()
+        finally:
+            self.streams.remove(happening)
+
+    def tell(self, *types: str, event_id: str | None = None, account: str | None = None) -> None:
+        """Tell every listener that the state of these types is the present one."""
+        changed = {account or self.account: {one: str(self.store.state) for one in types}}
+        told = json.dumps({"@type": "StateChange", "changed": changed})
+        self.say(f"event: state\n{f'id: {event_id}' + chr(10) if event_id else ''}data: {told}\n\n".encode())
+
+    def say(self, octets: bytes | None) -> None:
+        """Put octets on every stream; None ends them."""
+        for one in self.streams:
+            one.put_nowait(octets)
+
     async def _answer(
         self, verb: str, path: str, headers: dict[str, str], body: bytes
     ) -> tuple[int, dict[str, str], bytes] | None:
@@ -102,7 +143,7 @@ class JmapServer:
             return 200, {}, json.dumps(self._session() | self.session_changes).encode()
         if path.startswith("/jmap/blob/"):
             return self._blob(path.split("/")[4], headers.get("range"))
-        if verb == "POST" and path == "/jmap/upload/acc":
+        if verb == "POST" and path == f"/jmap/upload/{self.account}":
             return 201, {}, json.dumps({"blobId": self.store.upload(body), "size": len(body)}).encode()
         if verb == "POST" and path == "/jmap/api":
             self.under_way += 1
@@ -129,12 +170,15 @@ class JmapServer:
         }
         return {
             "capabilities": {CORE: core, **{one: {} for one in self.capabilities}},
-            "accounts": {"acc": {"isReadOnly": False, "accountCapabilities": {one: {} for one in self.capabilities}}},
-            "primaryAccounts": {MAIL: "acc"},
+            "accounts": {
+                self.account: {"isReadOnly": False, "accountCapabilities": {one: {} for one in self.capabilities}}
+            },
+            "primaryAccounts": {MAIL: self.account},
             "username": USER,
             "apiUrl": "api",
             "downloadUrl": "blob/{accountId}/{blobId}/{name}?type={type}",
             "uploadUrl": "upload/{accountId}",
+            "eventSourceUrl": "events?types={types}&closeafter={closeafter}&ping={ping}",
             "state": "s1",
         }
 

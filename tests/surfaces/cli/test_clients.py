@@ -122,6 +122,7 @@ def test_what_to_do_with_a_configuration_is_said_beside_it(owner: Owner) -> None
         "~/.hermes/config.yaml",
         "~/.hermes/.env",
         "hermes mcp test mail",
+        "mcp-proton doctor --client hermes",
     ):
         assert words in said.err
 

@@ -1,4 +1,4 @@
-"""One turn of a real Hermes Agent against an MCP server on stdio, with a scripted model and no network."""
+"""One turn of a real Hermes Agent against an MCP server, with a scripted model and no network."""
 
 from __future__ import annotations
 
@@ -31,9 +31,17 @@ class Hermes:
         Hermes gives its servers only PATH, HOME, the locale and `env`. It exits 0 even when everything failed:
         judge it by the transcript.
         """
+        words = [str(word) for word in server_command]
+        return self.reach({"command": words[0], "args": words[1:], "env": dict(env), "timeout": 120}, script)
+
+    def reach(
+        self, entry: Mapping[str, Any], script: Sequence[Step], secrets: Mapping[str, str] | None = None
+    ) -> Transcript:
+        """The same for a server as its configuration names it. `secrets` are in the `.env` beside that."""
         with stub_model.serving(script) as model:
             (self._home / ".update_check").write_text(json.dumps(self._checked_for_updates()))
-            (self._home / "config.yaml").write_text(json.dumps(self._settings(model.url, server_command, env)))
+            (self._home / "config.yaml").write_text(json.dumps(self._settings(model.url, entry)))
+            (self._home / ".env").write_text("".join(f"{name}={value}\n" for name, value in (secrets or {}).items()))
             done = subprocess.run(
                 [self._program, "chat", "-Q", "-t", SERVER, "-q", "Please look at my mail."],
                 stdin=subprocess.DEVNULL,
@@ -46,8 +54,7 @@ class Hermes:
             )
             return Transcript(done.stdout.strip(), model.exchanges(), model.tools, done.stderr + self._logs())
 
-    def _settings(self, url: str, command: Sequence[str | Path], env: Mapping[str, str]) -> dict[str, Any]:
-        words = [str(word) for word in command]
+    def _settings(self, url: str, entry: Mapping[str, Any]) -> dict[str, Any]:
         return {
             "model": {
                 "default": stub_model.MODEL,
@@ -63,7 +70,7 @@ class Hermes:
             "tools": {"tool_search": {"enabled": "off"}},
             # It would download a scanner of shell commands.
             "security": {"tirith_enabled": False},
-            "mcp_servers": {SERVER: {"command": words[0], "args": words[1:], "env": dict(env), "timeout": 120}},
+            "mcp_servers": {SERVER: dict(entry)},
         }
 
     def _checked_for_updates(self) -> dict[str, Any]:

@@ -1,4 +1,5 @@
-"""A language model on loopback that follows a script: the OpenAI chat API, as much as an agent asks of it.
+"""A language model on loopback that follows a script: the OpenAI chat API, as much as an agent asks of it, and what
+`dialects` puts into it.
 
 Which step is played depends on the request alone (how many replies with tool calls this turn already holds), so
 retries and side requests never shift the script. Requests without tools (titles, summaries) get "ok".
@@ -7,12 +8,14 @@ retries and side requests never shift the script. Requests without tools (titles
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from tests.clients.dialects import DIALECTS
 from tests.surfaces.hermes.script import Call, Exchange, Say, Step
 
 Message = Mapping[str, Any]
@@ -83,8 +86,8 @@ def text_of(message: Message) -> str:
 
 
 def advertised(call: Call, names: Sequence[str]) -> str | None:
-    """Agents put the server's name before a tool's."""
-    return next((name for name in names if name == call.tool or name.endswith(f"__{call.tool}")), None)
+    """Agents put the server's name before a tool's, each with a mark of its own between them."""
+    return next((name for name in names if re.fullmatch(rf"(.*(_|::|\.))?{re.escape(call.tool)}", name)), None)
 
 
 @contextmanager
@@ -122,16 +125,24 @@ class _Door(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)) or b"{}")
-        if not self.path.endswith("/chat/completions"):
-            self._send(404, "application/json", '{"error": {"message": "not found"}}')
-            return
-        message = self.behind.reply(body)
-        reason = "tool_calls" if message.get("tool_calls") else "stop"
-        if body.get("stream"):
-            self._send(200, "text/event-stream", "".join(stream(message, reason)))
+        path = self.path.partition("?")[0]
+        dialect = next((one for one in DIALECTS if one.hears(path)), None)
+        if dialect is not None:
+            message = self.behind.reply(dialect.chat(body))
+            if body.get("stream") or "stream" in path:
+                self._send(200, "text/event-stream", "".join(map(event, dialect.events(body, message))))
+            else:
+                self._send(200, "application/json", json.dumps(dialect.whole(body, message)))
+        elif path.endswith("/chat/completions"):
+            message = self.behind.reply(body)
+            reason = "tool_calls" if message.get("tool_calls") else "stop"
+            if body.get("stream"):
+                self._send(200, "text/event-stream", "".join(stream(message, reason)))
+            else:
+                choice = {"index": 0, "message": message, "finish_reason": reason}
+                self._send(200, "application/json", json.dumps(completion("chat.completion", [choice])))
         else:
-            choice = {"index": 0, "message": message, "finish_reason": reason}
-            self._send(200, "application/json", json.dumps(completion("chat.completion", [choice])))
+            self._send(404, "application/json", '{"error": {"message": "not found"}}')
 
     def _send(self, status: int, kind: str, text: str) -> None:
         data = text.encode()
@@ -140,6 +151,11 @@ class _Door(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()
         self.wfile.write(data)
+
+
+def event(told: tuple[str | None, Mapping[str, Any]]) -> str:
+    name, data = told
+    return (f"event: {name}\n" if name else "") + f"data: {json.dumps(data)}\n\n"
 
 
 def completion(kind: str, choices: list[dict[str, Any]]) -> dict[str, Any]:

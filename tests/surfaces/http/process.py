@@ -21,7 +21,7 @@ class Service:
 
     def __init__(self, *words: str, home: Path | None = None, more: dict[str, str] | None = None) -> None:
         self._words = words
-        self._home = home
+        self.home = home
         self._more = more or {}
         self.lines: list[str] = []
         self.url = ""
@@ -29,8 +29,8 @@ class Service:
 
     def __enter__(self) -> Self:
         environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "src"), **self._more}
-        if self._home is not None:
-            environment["MCP_PROTON_HOME"] = str(self._home)
+        if self.home is not None:
+            environment["MCP_PROTON_HOME"] = str(self.home)
         self.process = subprocess.Popen(
             [sys.executable, "-m", "mcp_proton", "serve", *self._words],
             stdout=subprocess.DEVNULL,

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import re
+import socket
 from typing import TYPE_CHECKING
 
+import httpx2
 import pytest
+from starlette.responses import PlainTextResponse
+
+from mcp_proton.mcp.http import app, wire
+from mcp_proton.mcp.http.running import Server
 
 from .process import Service
 from .speaking import Raw, session
@@ -67,3 +75,74 @@ def test_no_client_takes_all_sessions(owner: Owner) -> None:
             assert raw.shake().status_code == 200
         with Raw(service.url, other) as raw:
             assert raw.shake().status_code == 200
+
+
+def test_a_call_that_makes_no_sense_is_counted_and_written_down(owner: Owner) -> None:
+    """J-100, J-130: a program that loops on wrong arguments is told to wait, and the owner sees it."""
+    token = owner.json("clients", "rotate", "hermes")["token"]
+    more = {"MCP_PROTON_READS_PER_MINUTE": "4", "MCP_PROTON_LOG_FORMAT": "json"}
+    with Service("--listen", "127.0.0.1:0", home=owner.home, more=more) as service:
+        with Raw(service.url, token) as raw:
+            raw.shake()
+            told = [
+                raw.call("messages_list", limit="canary-many").text,
+                raw.call("messages_get", message="canary").text,
+                raw.call("canary_tool").text,
+            ]
+            assert raw.post("resources/read", uri="mail://a/b/c/d/e/canary").status_code == 200
+            told.append(raw.call("messages_list", bogus="canary").text)
+        codes = [re.findall(r'\\"code\\":\\"(\w+)', one)[0] for one in told]
+        assert codes == ["invalid_arguments", "invalid_arguments", "no_such_tool", "rate_limited"]
+        assert service.end() == 0
+    assert "canary" not in service.output
+    lines = [one for one in map(json.loads, service.output.splitlines()) if one["event"] == "call"]
+    assert [(one["method"], one["error_class"]) for one in lines] == [
+        ("messages_list", "invalid_arguments"),
+        ("messages_get", "invalid_arguments"),
+        ("none", "no_such_tool"),
+        ("none", "not_found"),
+        ("messages_list", "rate_limited"),
+    ]
+
+
+def test_strangers_of_one_address_are_told_to_wait(owner: Owner) -> None:
+    """J-106: counted by the address that the owner's proxy saw; a good token of the same address goes on."""
+    token = owner.json("clients", "rotate", "hermes")["token"]
+    more = {"MCP_PROTON_TRUSTED_PROXIES": "127.0.0.1"}
+    with Service("--listen", "127.0.0.1:0", home=owner.home, more=more) as service, Raw(service.url) as raw:
+
+        def knock(forwarded: str) -> httpx2.Response:
+            return raw.http.post(raw.url, json={}, headers={"X-Forwarded-For": forwarded})
+
+        told = [knock(f"1.1.1.{number % 200}, 198.51.100.9") for number in range(app.STRANGERS_PER_MINUTE + 5)]
+        assert {one.status_code for one in told[:200]} == {401}
+        assert told[-1].status_code == 429
+        assert int(told[-1].headers["retry-after"]) >= 1
+        assert knock("198.51.100.10").status_code == 401
+        with Raw(service.url, token) as good:
+            good.http.headers["X-Forwarded-For"] = "198.51.100.9"
+            assert good.shake().status_code == 200
+
+
+async def test_one_connection_too_many_is_told_when_to_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """J-102: 503 with Retry-After, and the connection ends; those that are in go on."""
+    monkeypatch.setattr(wire, "CONNECTIONS", 2)
+    server = Server(PlainTextResponse("fine"))
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        task = asyncio.create_task(server.serve([listening]))
+        url = f"http://127.0.0.1:{listening.getsockname()[1]}/"
+        async with (
+            httpx2.AsyncClient(trust_env=False) as one,
+            httpx2.AsyncClient(trust_env=False) as two,
+            httpx2.AsyncClient(trust_env=False) as three,
+        ):
+            while not server.started:
+                await asyncio.sleep(0.01)
+            assert [(await each.get(url)).status_code for each in (one, two)] == [200, 200]
+            refused = await three.get(url)
+            assert refused.status_code == 503
+            assert refused.headers["retry-after"] == "2"
+            assert refused.headers["connection"] == "close"
+            assert (await one.get(url)).status_code == 200
+        server.should_exit = True
+        await task

@@ -83,3 +83,14 @@ def test_a_client_that_is_added_is_known_at_once_and_a_broken_edit_changes_nothi
 
 def test_a_socket_has_no_host():
     assert place("unix:/a") == Place(path=place("unix:/a").path)
+
+
+def test_trusted_proxies_are_addresses_networks_or_the_socket() -> None:
+    """J-106."""
+    assert service('trusted_proxies = ["10.0.0.5", "fd00::/8", "unix"]').trusted_proxies == (
+        "10.0.0.5/32", "fd00::/8", "unix"
+    )  # fmt: skip
+    assert service("", {"MCP_PROTON_TRUSTED_PROXIES": "10.0.0.5, unix"}).trusted_proxies == ("10.0.0.5/32", "unix")
+    for wrong in ("proxy.example", "10.0.0.5/8", "*"):
+        with pytest.raises(Misconfigured, match="addresses or networks of proxies"):
+            service(f'trusted_proxies = ["{wrong}"]')

@@ -233,3 +233,38 @@ async def test_a_folder_with_folders_is_not_deleted_whatever_the_server_would_do
         with pytest.raises(Exception, match="mailboxes in this folder"):
             await backend.remove(await box(backend, "Work"))
         assert not server.words(b"DELETE")
+
+
+async def hang_up(talk: Talk, tag: bytes, command: bytes) -> None:
+    await talk.hang_up()
+
+
+async def test_what_a_move_named_stays_done_when_the_look_for_the_rest_fails() -> None:
+    """P-61: a connection that ends after the answer makes nothing of it untrue."""
+    async with account(BASIC + b" UIDPLUS MOVE") as (server, backend):
+        archive, some = await box(backend, "Archive"), await handles(backend, 1, 2)
+
+        async def one_of_two(talk: Talk, tag: bytes, command: bytes) -> None:
+            server.replies[b"SELECT"] = hang_up
+            await talk.say(b"@TAG@ OK [COPYUID 7 1 11] moved\r\n", tag)
+
+        server.replies[b"UID MOVE"] = one_of_two
+        fates = await backend.move(some, archive)
+    assert endings(fates) == [(Ending.DONE, None), (Ending.UNCERTAIN, "outcome_unknown")]
+    assert fates[0].now == keys.handle(archive, 7, 11)
+
+
+async def test_flags_that_were_added_before_the_rest_failed_are_not_told_as_unchanged() -> None:
+    """P-61: two commands, and the second is not sent."""
+    async with account(BASIC) as (server, backend):
+        some = await handles(backend, 1, 2)
+
+        async def once(talk: Talk, tag: bytes, command: bytes) -> None:
+            await talk.say(OK, tag)
+            await talk.hang_up()
+
+        server.replies[b"UID STORE"] = once
+        change = FlagChange(add=frozenset({"seen"}), remove=frozenset({"deleted"}))
+        fates = await backend.set_flags(some, change)
+        assert [command[-14:] for command in server.words(b"UID STORE")] == [b"SILENT (\\Seen)"]
+    assert endings(fates) == [(Ending.UNCERTAIN, "outcome_unknown")] * 2

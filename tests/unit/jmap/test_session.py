@@ -12,10 +12,12 @@ import pytest
 from mcp_proton.domain.errors import AuthFailed, Invalid, MailError, Unavailable
 from mcp_proton.domain.mail import Role
 from mcp_proton.domain.ports import FlagChange
+from mcp_proton.jmap import client
 from mcp_proton.jmap.backend import JmapBackend
 from mcp_proton.jmap.endpoint import Auth, Credentials, Endpoint
 from tests.servers.jmap import JmapServer
 from tests.servers.jmap.methods import Limits
+from tests.servers.jmap.server import MAIL, USER
 from tests.unit.jmap.accounts import account, arrive, connected, handles, rows
 
 
@@ -206,3 +208,46 @@ async def test_limits_of_nonsense_are_taken_for_small_ones() -> None:
             "capabilities": {"urn:ietf:params:jmap:core": core, "urn:ietf:params:jmap:mail": {}},
         }
         assert len(await rows(backend)) == 3
+
+
+async def test_a_login_that_leads_to_another_mailbox_is_refused() -> None:
+    """J-80: handles name messages of one mailbox; another's, with the same ids, is never reached by them."""
+    async with account() as (server, backend):
+        arrive(server, 1)
+        (row,) = await rows(backend)
+        server.session_changes = {"primaryAccounts": {MAIL: "another"}, "accounts": {"another": {}}}
+        await backend.health()
+        for _ in range(2):
+            with pytest.raises(AuthFailed) as caught:
+                await backend.structure(row.handle)
+            assert caught.value.code == "another_account"
+
+
+async def test_a_session_is_looked_for_again_after_an_hour(monkeypatch: pytest.MonkeyPatch) -> None:
+    """J-102."""
+    async with account() as (server, backend):
+        await backend.mailboxes()
+        monkeypatch.setattr(client, "KEPT", -1.0)
+        await backend.mailboxes(fresh=True)
+        assert sum(path == "/jmap/session" for _, path, _ in server.asked) >= 2
+
+
+async def test_a_caller_s_next_token_is_tried_though_the_one_before_was_refused() -> None:
+    """J-80, J-90: what was refused before says nothing of another token; the same one is not tried again at once."""
+    async with JmapServer(token="good") as server:
+        shown = ["bad"]
+
+        async def give() -> str:
+            return shown[0]
+
+        backend = JmapBackend("me", Endpoint(server.url), Credentials(USER, give, Auth.BEARER, lasting=False))
+        for _ in range(2):
+            with pytest.raises(AuthFailed):
+                await backend.mailboxes()
+        assert len(server.asked) == 1
+        shown[0] = "good"
+        assert await backend.mailboxes()
+        server.token = shown[0] = "renewed"
+        assert await backend.mailboxes(fresh=True)
+        assert server.asked[-1][2]["authorization"] == "Bearer renewed"
+        await backend.aclose()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mcp_proton.mime.handover import Handover
@@ -82,6 +82,13 @@ def test_an_attachment_is_compared_to_the_octet_in_whatever_encoding_and_order()
     assert read(as_base64).names != read(other).names, "a lost name is told, and no other message"
 
 
+def test_an_octet_that_looks_like_a_line_end_counts_in_an_encoded_attachment() -> None:
+    """A copy that lost it is not the same, and nothing may be removed for it."""
+    encoded = MIXED.replace(b"application/pdf\r\n", b"application/pdf\r\nContent-Transfer-Encoding: base64\r\n")
+    assert not like(encoded % b"\r\nQQ0KQg==", encoded % b"\r\nQQpC")
+    assert like(MIXED % b"\r\nA\r\nB", MIXED % b"\r\nA\nB")
+
+
 def test_an_attachment_twice_is_not_an_attachment_once() -> None:
     once = MIXED % b"\r\nabc"
     part = b"--b\r\nContent-Type: application/pdf\r\nContent-Disposition: attachment; filename=a.pdf\r\n\r\nabc\r\n"
@@ -96,6 +103,7 @@ def test_what_it_answers_is_told_apart_without_what_bridge_adds() -> None:
 
 
 @given(st.binary(max_size=400), st.integers(1, 9))
+@example(b"\xef\xbb\xbf", 1)
 def test_any_octets_are_read_in_any_pieces(octets: bytes, step: int) -> None:
     for raw in (octets, MIXED % octets, PLAIN + octets):
         assert read(raw, step) == read(raw, len(raw) or 1)

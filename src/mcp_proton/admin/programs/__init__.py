@@ -6,11 +6,12 @@ A client's token stands in no configuration we print: each program reads it from
 from .guides import Guide, guide
 from .program import Program, guess
 from .snippets import SERVER, snippet
-from .ways import TOKEN, Process, Remote, connected, own_program, started
+from .ways import TOKEN, TOKEN_FILE, Process, Remote, connected, own_program, started
 
 __all__ = [
     "SERVER",
     "TOKEN",
+    "TOKEN_FILE",
     "Guide",
     "Process",
     "Program",

@@ -1,6 +1,7 @@
 """The HTTP application: what is looked at before a request reaches a client's MCP server.
 
     shape and Host → who → session and its limits → body → that client's server
+                   → signing in, where the owner has it
 
 Who it is comes from the token alone; a session id of another client's is answered as one that does not exist.
 """
@@ -17,11 +18,12 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from mcp_proton import __version__
 from mcp_proton.domain.errors import MailError
 
+from .addresses import Addresses
 from .answers import later, refuse
 from .bearers import Bearer, Bearers
 from .bodies import Bodies, replayed
 from .holding import held
-from .rates import starting
+from .rates import Rate, starting
 from .servers import ClientServers
 from .sessions import Sessions
 from .trusted import WELL_KNOWN
@@ -40,6 +42,8 @@ MOST_HEADERS = 64
 SESSIONS_AT_ONCE = 32
 SECONDS_A_SESSION = 60.0
 """A client opens so many sessions at once, and one more a minute (J-101)."""
+STRANGERS_PER_MINUTE = 240
+"""So many requests a minute from one address are told what is wrong with their token; more are told to wait."""
 _SESSION, _VERSION = b"mcp-session-id", b"mcp-protocol-version"
 
 
@@ -53,14 +57,18 @@ class Application:
         ready: Callable[[], Awaitable[dict[str, object]]],
         noticed: Callable[[str], None],
         trusted: Trusted | None = None,
+        front: ASGIApp | None = None,
     ) -> None:
         service = running.settings.config.service
         self.ending = asyncio.Event()
         self.sessions = Sessions(service.sessions, 60.0 * service.session_minutes)
         self._trusted = trusted
-        self._bearers = Bearers(running, *((trusted.verifier, trusted.location) if trusted else ()))
+        self._front = front or PlainTextResponse("Not Found", 404)
+        self._bearers = Bearers(running, trusted)
         self._servers = ClientServers(running, gate)
         self._starting = starting(SESSIONS_AT_ONCE, SECONDS_A_SESSION)
+        self._addresses = Addresses(service.trusted_proxies)
+        self._strangers = Rate(STRANGERS_PER_MINUTE, 60.0)
         self._bodies = Bodies()
         self._ready = ready
         self._notice = noticed
@@ -91,11 +99,11 @@ class Application:
                 state = await self._ready()
                 route = JSONResponse(state, 200 if state["ready"] else 503)
             case (path, "GET" | "HEAD") if path in WELL_KNOWN and self._trusted is not None:
-                route = JSONResponse(self._trusted.metadata, headers={"cache-control": "no-store"})
+                route = JSONResponse(self._trusted.metadata(scope["headers"]), headers={"cache-control": "no-store"})
             case ("/health" | "/ready", _):
                 route = PlainTextResponse("Method Not Allowed", 405, {"allow": "GET, HEAD"})
             case _:
-                route = PlainTextResponse("Not Found", 404)
+                route = self._front
         await route(scope, receive, send)
 
     async def _mcp(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -106,6 +114,10 @@ class Application:
             return
         if not isinstance(who, Bearer):
             self._notice(who.event)
+            wait = self._strangers.take(self._addresses.of(scope))
+            if wait:
+                await later(429, "too many requests without a token that is good", wait)(scope, receive, send)
+                return
             await refuse(who.status, who.told, headers={"www-authenticate": who.challenge})(scope, receive, send)
             return
         refusal = self._admit(scope, who.client)
@@ -145,9 +157,10 @@ class Application:
         async def still_good() -> bool:
             try:
                 found = await self._bearers.recognise(scope["headers"])
+                acting = scope["method"] == "POST"
+                return isinstance(found, Bearer) or (acting and await self._bearers.may_finish(who))
             except MailError:
                 return True  # the store is busy: nobody said no
-            return isinstance(found, Bearer)
 
         server = self._servers.of(who.client)
         if session is not None:

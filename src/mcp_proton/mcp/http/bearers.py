@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from fastmcp.server.dependencies import get_http_request
 
+from mcp_proton.bootstrap.callers import Shown
 from mcp_proton.domain.scopes import READ, effects_of
 from mcp_proton.domain.tokens import PREFIX, digest
 
@@ -18,17 +19,24 @@ if TYPE_CHECKING:
     from mcp_proton.domain.effects import Effect
     from mcp_proton.mcp.oauth.verifying import Verifier
 
+    from .signing_in.access import AccessTokens
+    from .trusted import Trusted
+
 
 @dataclass(frozen=True, slots=True)
 class Bearer:
     """An authenticated client: the owner's label for it, what vouches for it (the public half of its token), and the first
     16 digits of that token's hash. `effects` are all that its scopes leave open; None: it has none, the rules alone decide.
+    `shown` is an authorization server's token, for the accounts that are reached with it. It, or
+    `sign_in`, is what still vouches for a call once a token that is good for minutes is over.
     """
 
     client: str
     subject: str
     hash: str
     effects: frozenset[Effect] | None = None
+    shown: Shown | None = None
+    sign_in: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,52 +94,80 @@ def left_open() -> frozenset[Effect] | None:
     return frozenset() if bearer is None else bearer.effects
 
 
+def shown_now() -> Shown | None:
+    """Return the authorization server's token that the request being served showed."""
+    bearer = present()
+    return None if bearer is None else bearer.shown
+
+
 class Bearers:
     """Recognises clients. What the owner revokes, removes or replaces is a stranger from the next look on (P-97)."""
 
-    def __init__(self, running: Running, verifier: Verifier | None = None, metadata: str | None = None) -> None:
+    def __init__(self, running: Running, trusted: Trusted | None = None) -> None:
         self._running = running
-        self._verifier = verifier
-        self._metadata = metadata
+        running.callers.asking = shown_now
+        self._trusted = trusted
 
     async def recognise(self, headers: Iterable[tuple[bytes, bytes]]) -> Bearer | Stranger:
         """Return who sent these headers. Raises `Unavailable` when the store cannot be asked."""
-        given = [value for name, value in headers if name == b"authorization"]
+        headers = list(headers)
+        found = await self._shown([value for name, value in headers if name == b"authorization"])
+        if isinstance(found, Bearer) and not await self._is_let_in(found.client):
+            found = Stranger(presented=True)
+        if isinstance(found, Stranger) and self._trusted is not None:
+            return replace(found, metadata=self._trusted.location(headers))
+        return found
+
+    async def may_finish(self, who: Bearer) -> bool:
+        """Whether a call that began with a good token may end: it may outlast the token, and nothing that the owner does."""
+        if who.sign_in is not None and await self._running.sign_ins.check(who.sign_in) is None:
+            return False
+        if who.shown is not None and self._running.config.current().client_of(who.shown.subject) != who.client:
+            return False
+        return (who.sign_in is not None or who.shown is not None) and await self._is_let_in(who.client)
+
+    async def _shown(self, given: list[bytes]) -> Bearer | Stranger:
         if len(given) != 1:
-            return self._stranger(presented=bool(given))
+            return Stranger(presented=bool(given))
         scheme, _, shown = given[0].decode("latin-1").partition(" ")
         token = shown.strip()
         if scheme.lower() != "bearer" or not token:
-            return self._stranger(presented=False)
-        found = (
-            await self._by_our_tokens(token)
-            if self._verifier is None or token.startswith(f"{PREFIX}_")
-            else (await self._by_theirs(token, self._verifier))
-        )
-        if isinstance(found, Bearer) and not await self._is_let_in(found.client):
-            return self._stranger(presented=True)
-        return found
+            return Stranger(presented=False)
+        trusted = self._trusted
+        if trusted is not None and trusted.tokens is not None and trusted.tokens.are_ours(token):
+            return await self._by_sign_in(token, trusted.tokens)
+        if trusted is None or trusted.verifier is None or token.startswith(f"{PREFIX}_"):
+            return await self._by_our_tokens(token)
+        return await self._by_theirs(token, trusted.verifier)
 
     async def _by_our_tokens(self, token: str) -> Bearer | Stranger:
         known = await self._running.tokens.check(token)
         if known is None:
-            return self._stranger(presented=True)
-        return Bearer(known.client, known.shown, known.digest.hex()[:16])
+            return Stranger(presented=True)
+        return Bearer(known.client, known.shown, _hash(token))
+
+    async def _by_sign_in(self, token: str, tokens: AccessTokens) -> Bearer | Stranger:
+        """A good token is good as long as its sign-in is."""
+        shown = tokens.read(token)
+        known = await self._running.sign_ins.check(shown.sign_in) if shown is not None else None
+        if shown is None or known is None:
+            return Stranger(presented=True)
+        effects = effects_of(shown.scopes.intersection(known.scopes))
+        return Bearer(known.client, f"sign-in {known.id}", _hash(token), effects, sign_in=known.id)
 
     async def _by_theirs(self, token: str, verifier: Verifier) -> Bearer | Stranger:
         """The subject of a good token is whom the owner's configuration says it is, and nobody else."""
         config, said = self._running.config.current(), await verifier.check(token)
         client = config.client_of(said.subject) if said is not None else None
         if said is None or client is None or config.oauth is None:
-            return self._stranger(presented=True)
+            return Stranger(presented=True)
         lacking = _lacking(config.oauth, said.scopes)
         if lacking:
-            return Stranger(presented=True, lacking=lacking, metadata=self._metadata)
+            return Stranger(presented=True, lacking=lacking)
+        shown = Shown(client, said.subject, token)
+        self._running.callers.showed(shown)
         effects = effects_of(said.scopes) if config.oauth.mail_scopes else None
-        return Bearer(client, f"subject {said.subject}", digest(token).hex()[:16], effects)
-
-    def _stranger(self, *, presented: bool) -> Stranger:
-        return Stranger(presented=presented, metadata=self._metadata)
+        return Bearer(client, f"subject {said.subject}", _hash(token), effects, shown)
 
     async def _is_let_in(self, client: str) -> bool:
         listed = client in self._running.config.current().clients
@@ -142,3 +178,7 @@ def _lacking(rules: OAuth, scopes: frozenset[str]) -> tuple[str, ...]:
     """Return what a token must say, and does not. One that may do nothing with mail at all is told to ask for reading."""
     idle = rules.mail_scopes and not effects_of(scopes)
     return tuple(scope for scope in [*rules.scopes, *([READ] if idle else [])] if scope not in scopes)
+
+
+def _hash(token: str) -> str:
+    return digest(token).hex()[:16]

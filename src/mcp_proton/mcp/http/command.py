@@ -17,11 +17,11 @@ from mcp_proton.mcp.logs import to_stderr
 
 from . import listening, watching
 from .app import Application
+from .identifying import identity
 from .limits import Limits
 from .readiness import Readiness
 from .running import serve
 from .servers import PATH
-from .trusted import Trusted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp
 
-    from mcp_proton.config.tables import Config, Service
+    from mcp_proton.config.tables import Service
 
     from .metrics import Metrics
 
@@ -62,10 +62,9 @@ async def _serve(where: Place | None, *, demo: bool) -> None:
         if metrics is not None:
             observers.append(metrics.called)
             notices = watching.Notices(metrics.noticed)
-        trusted = _trusted(running.settings.config, door)
-        if trusted is not None:
-            stack.push_async_callback(trusted.verifier.aclose)
-        app = Application(running, watching.Watched(limits, observers), Readiness(running).look, notices, trusted)
+        trusted, front = await stack.enter_async_context(identity(running, door, notices))
+        gate = watching.Watched(limits, observers)
+        app = Application(running, gate, Readiness(running).look, notices, trusted, front)
         stack.push_async_callback(app.aclose)
         if metrics is not None:
             metrics.watch(app.sessions, limits.turns)
@@ -88,12 +87,6 @@ def _metrics(
     doors.append((metrics, door.socket))
     watching.write("measuring", where=f"{door}/metrics")
     return metrics
-
-
-def _trusted(config: Config, door: listening.Listening) -> Trusted | None:
-    if config.oauth is None:
-        return None
-    return Trusted.of(config.oauth, config.service.public_url or ("http://localhost" if door.path else str(door)))
 
 
 async def _announce(door: listening.Listening, running: bootstrap.Running, *, demo: bool) -> None:

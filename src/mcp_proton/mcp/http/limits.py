@@ -47,7 +47,7 @@ class Limits:
         self._waiting: Counter[str] = Counter()
 
     async def __call__(
-        self, caller: Caller, definition: Definition, request: Request, submit: Submit
+        self, caller: Caller, definition: Definition | None, request: Request | None, submit: Submit
     ) -> Outcome[Result]:
         """Let a call through in its turn, within its time. Raises what keeps it from that."""
         changes = may_change(definition, request)
@@ -92,8 +92,12 @@ class Limits:
             self.turns.give()
 
 
-def may_change(definition: Definition, request: Request) -> bool:
-    """Whether a call counts as a change. Going on with what was approved does; looking at how it stands does not."""
+def may_change(definition: Definition | None, request: Request | None) -> bool:
+    """Whether a call counts as a change. Going on with what was approved does; looking at how it stands does not, nor does
+    a call that makes no sense.
+    """
+    if definition is None or request is None:
+        return False
     operation = primitive(definition)
     if operation.steers:
         return operation.uri is None

@@ -33,11 +33,13 @@ class Readiness:
             return self._found
 
     async def _look(self) -> dict[str, object]:
-        accounts = self._running.service.world.accounts.names
+        """Accounts of callers are no part of it: without a caller there is nothing to log in with."""
+        configured = self._running.settings.config.accounts
+        accounts = [name for name in self._running.service.world.accounts.names if not configured[name].of_caller]
         storage, *well = await asyncio.gather(self._storage(), *map(self._account, accounts))
         reachable = sum(well)
         return {
-            "ready": storage and reachable == len(accounts) > 0,
+            "ready": storage and reachable == len(accounts) and bool(configured),
             "storage": "ok" if storage else "unavailable",
             "accounts": len(accounts),
             "reachable": reachable,

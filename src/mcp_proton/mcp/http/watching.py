@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from mcp_proton.mcp.doorway import Gate, Submit
     from mcp_proton.services.registry import Definition
 
+NO_OPERATION = "none"
+"""The operation of a call that names none: what it did name is not repeated."""
 _audit = logging.getLogger(AUDIT)
 
 
@@ -48,7 +50,7 @@ class Watched:
         self._observers = observers
 
     async def __call__(
-        self, caller: Caller, definition: Definition, request: Request, submit: Submit
+        self, caller: Caller, definition: Definition | None, request: Request | None, submit: Submit
     ) -> Outcome[Result]:
         """Let it pass, and tell how it ended."""
         began = time.perf_counter()
@@ -66,7 +68,7 @@ class Watched:
     def _tell(
         self,
         caller: Caller,
-        definition: Definition,
+        definition: Definition | None,
         began: float,
         status: str,
         code: str | None,
@@ -75,7 +77,7 @@ class Watched:
         bearer = present()
         seen = Seen(
             client=caller.name,
-            operation=definition.name,
+            operation=definition.name if definition else NO_OPERATION,
             status=status,
             code=code,
             seconds=time.perf_counter() - began,

@@ -11,11 +11,18 @@ from typing import TYPE_CHECKING, Any
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from .answers import later
+
 if TYPE_CHECKING:
     import asyncio
 
+    from starlette.types import Receive, Scope, Send
+
 HEAD_SECONDS = 10.0
 HEAD_OCTETS = 32 << 10
+CONNECTIONS = 512
+"""At most so many connections, and requests, at once. Beyond, a request is told to come back, and its connection ends."""
+SECONDS = 2.0
 
 
 class Wire(H11Protocol):
@@ -32,6 +39,8 @@ class Wire(H11Protocol):
         """Take octets. Between two requests uvicorn's own timer runs until the first of them arrive; then ours does."""
         if self._patience is None and self.conn.their_state is h11.IDLE:
             self._wait()
+        crowded = len(self.connections) > CONNECTIONS or len(self.tasks) >= CONNECTIONS
+        self.app = _crowded if crowded else self.config.loaded_app
         super().data_received(data)
         if self.conn.their_state is not h11.IDLE:
             self._stop_waiting()
@@ -58,13 +67,18 @@ class Wire(H11Protocol):
             self.transport.close()
 
 
+async def _crowded(scope: Scope, receive: Receive, send: Send) -> None:
+    answer = later(503, "too many are connected at once", SECONDS)
+    answer.headers["connection"] = "close"
+    await answer(scope, receive, send)
+
+
 def settings() -> dict[str, Any]:
     """Return what uvicorn is told about connections."""
     return {
         "http": Wire,
         "ws": "none",
         "h11_max_incomplete_event_size": HEAD_OCTETS,
-        "limit_concurrency": 512,
         "timeout_keep_alive": 30,
         "server_header": False,
         "proxy_headers": False,

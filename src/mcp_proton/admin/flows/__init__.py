@@ -1,0 +1,1 @@
+"""What programs say to an MCP server, recorded, and said again: `mcp-proton doctor --client`."""
