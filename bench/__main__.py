@@ -10,6 +10,7 @@ from tests.servers import gluon_build
 
 from . import (
     door,
+    extensions,
     filing,
     jmap,
     journal,
@@ -25,6 +26,7 @@ from . import (
     startup,
     transfer,
     trashing,
+    walking,
 )
 from .timing import Figure, tell
 
@@ -108,6 +110,8 @@ PARTS: dict[str, Callable[[], list[Figure] | None]] = {
     "reading": run_reading,
     "searching": run_searching,
     "filing": run_filing,
+    "walking": walking.measure,
+    "extensions": extensions.measure,
     "jmap": jmap.measure,
     "transfer": run_transfer,
     "engine": run_engine,

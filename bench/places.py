@@ -94,9 +94,9 @@ def big(megabytes: int) -> bytes:
 
 
 @contextmanager
-def dovecot() -> Iterator[Callable[[Iterator[Mail]], Place]]:
-    """Run Dovecot; yields what makes a mailbox holding some mail."""
-    with running(Dovecot) as server:
+def dovecot(capabilities: str | None = None) -> Iterator[Callable[[Iterator[Mail]], Place]]:
+    """Run Dovecot, which says that it can all it can, or only this; yields what makes a mailbox holding some mail."""
+    with running(lambda folder: Dovecot(folder, capabilities=capabilities)) as server:
 
         def made(mails: Iterator[Mail]) -> Place:
             account = server.account()
