@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from tests.contract.outside import Outside
     from tests.contract.worlds import World
 
-_SERVERS = [pytest.param(name, marks=pytest.mark.server) for name in ("dovecot", "cyrus", "pymap")]
+_SERVERS = [pytest.param(name, marks=pytest.mark.server) for name in ("dovecot", "cyrus")]
+_SERVERS.append(pytest.param("pymap", marks=[pytest.mark.server, pytest.mark.pymap]))
 _JMAP = [pytest.param("cyrus_jmap", marks=pytest.mark.server), "scripted_jmap", "scripted_jmap_of_small_limits"]
 
 

@@ -57,6 +57,7 @@ class Store:
         self.sent: list[tuple[str, list[str], bytes]] = []
         """what was submitted: sender, recipients, octets"""
         self._made = 0
+        self._threads: dict[str, str] = {}
         for role in ROLES:
             self.folder(role.title(), role=role)
 
@@ -82,9 +83,9 @@ class Store:
         """A message arrives."""
         octets = raw.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
         made = Stored(f"e{self._next()}", octets, received, set(mailboxes), set(keywords))
-        refers = {*(_ids(made.parsed["references"]) or ()), *(_ids(made.parsed["in-reply-to"]) or ())}
-        near = (one for one in self.emails.values() if refers & set(_ids(one.parsed["message-id"]) or ()))
-        made.thread = next((one.thread for one in near), f"T{made.id}")
+        refers = [*(_ids(made.parsed["references"]) or ()), *(_ids(made.parsed["in-reply-to"]) or ())]
+        made.thread = next((self._threads[one] for one in refers if one in self._threads), f"T{made.id}")
+        self._threads |= dict.fromkeys(_ids(made.parsed["message-id"]) or (), made.thread)
         self.emails[made.id] = made
         return made
 
@@ -138,7 +139,7 @@ def properties(stored: Stored, wanted: list[str], arguments: dict[str, Any]) -> 
         "hasAttachment": lambda: any(one.get_content_disposition() == "attachment" for one in stored.parsed.walk()),
         "headers": lambda: _headers(stored.raw),
         "bodyStructure": lambda: _structure(stored, list(stored.parsed.walk()), stored.parsed),
-        "textBody": lambda: [one for one in _texts(stored) if one["type"] == "text/plain"],
+        "textBody": lambda: [one for one in _texts(stored) if one["type"] == "text/plain"] or _texts(stored),
         "htmlBody": lambda: [one for one in _texts(stored) if one["type"] == "text/html"],
         "bodyValues": lambda: _values(stored, int(arguments.get("maxBodyValueBytes", 0))),
     }
@@ -204,7 +205,8 @@ def _texts(stored: Stored) -> list[dict[str, Any]]:
     found = []
     for number, part in enumerate(stored.parsed.walk()):
         if part.get_content_maintype() == "text" and part.get_content_disposition() != "attachment":
-            found.append({"partId": str(number), "type": part.get_content_type()})
+            raw = _text(part["content-type"])
+            found.append({"partId": str(number), "type": part.get_content_type(), "header:Content-Type:asRaw": raw})
     return found
 
 
@@ -212,8 +214,16 @@ def _values(stored: Stored, most: int) -> dict[str, Any]:
     parts = list(stored.parsed.walk())
     told = {}
     for one in _texts(stored):
-        text = parts[int(one["partId"])].get_content()
+        text, wrong = _decoded(parts[int(one["partId"])])
         cut = bool(most) and len(text.encode()) > most
         text = text.encode()[:most].decode("utf-8", "ignore") if cut else text
-        told[one["partId"]] = {"value": text, "isTruncated": cut, "isEncodingProblem": False}
+        told[one["partId"]] = {"value": text, "isTruncated": cut, "isEncodingProblem": wrong}
     return told
+
+
+def _decoded(part: Any) -> tuple[str, bool]:
+    """A text, and whether its charset is none that is known."""
+    try:
+        return part.get_content(), False
+    except LookupError:
+        return (part.get_payload(decode=True) or b"").decode("ascii", "replace"), True
