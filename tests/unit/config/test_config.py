@@ -181,6 +181,9 @@ def test_the_environment_wins_for_the_services_own_settings_only():
     assert config.service.zone.key == "Asia/Tokyo"
     assert config.service.output_schemas is True
     assert config.service.default_account == "work"
+    assert read(GOOD, "config.toml", {"MCP_PROTON_SOCKET_GROUP": "1000"}).service.socket_group == "1000"
+    proxies = read(GOOD, "config.toml", {"MCP_PROTON_TRUSTED_PROXIES": "127.0.0.1, ::1"}).service.trusted_proxies
+    assert len(proxies) == 2
     assert complaints(GOOD, {"MCP_PROTON_TIMEZONE": HIDDEN}) == [
         "the environment: MCP_PROTON_TIMEZONE: must be a time zone such as Europe/Berlin"
     ]
