@@ -11,7 +11,7 @@ CORE   := tests/unit tests/service tests/contract -m "not engine"
 export PYTHONUNBUFFERED := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-PARTS  := static suite pythons hermes node engine $(OTHERS:%=python-%)
+PARTS  := static suite pythons hermes node engine browser $(OTHERS:%=python-%)
 
 .PHONY: demo test check bench docs servers lock clean differential faults clients fuzz soak $(PARTS)
 .DELETE_ON_ERROR:
@@ -30,7 +30,7 @@ static: .venv/installed
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 
-suite: .venv/installed servers hermes node engine
+suite: .venv/installed servers hermes node engine browser
 	$(BIN)/python $(PYTEST) tests
 
 pythons: $(OTHERS:%=python-%)
@@ -77,6 +77,7 @@ docs: .venv/installed
 
 servers: .venv/installed
 	@$(BIN)/python tests/servers/install.py
+	@$(BIN)/python tests/servers/oidc_install.py
 
 hermes: .venv/installed
 	@$(BIN)/python -m tests.surfaces.hermes.install
@@ -100,6 +101,10 @@ fuzz: .venv/installed
 MINUTES := 30
 soak: .venv/installed
 	$(BIN)/python -m tests.surfaces.http.soak --minutes $(MINUTES)
+
+# A browser for the pages on which programs are let in; left out, and that is said, where it cannot be installed.
+browser: .venv/installed
+	@$(BIN)/python -m tests.servers.browser_install
 
 # Proton's own IMAP engine, a Go program; left out, and that is said, where there is no Go.
 engine: .venv/installed

@@ -10,6 +10,7 @@ from tests.servers import gluon_build
 
 from . import (
     door,
+    extensions,
     filing,
     jmap,
     journal,
@@ -24,6 +25,7 @@ from . import (
     startup,
     transfer,
     trashing,
+    walking,
 )
 from .timing import Figure, tell
 
@@ -83,19 +85,30 @@ def run_filing() -> None:
 
 
 def run_transfer() -> None:
-    """Mail into files and back, on Dovecot and on the simulator."""
+    """Mail into files and back, on Dovecot and on Proton's own IMAP engine."""
     with places.dovecot() as mailbox:
-        tell(asyncio.run(transfer.exports(mailbox(places.letters(1_000, size=8_000)), 1_000)))
+        tell(asyncio.run(transfer.exports(mailbox(places.mixed(1_000)), 1_000, MIXED)))
+        tell(asyncio.run(transfer.exports(mailbox(places.letters(1_000, size=8_000)), 1_000, "of 8 KB")))
         tell(asyncio.run(transfer.imports(mailbox(places.letters(1)), 1_000)))
-    with places.simulator(2_000) as place:
-        tell(asyncio.run(transfer.exports(place, 1_000)))
+    if lacks := gluon_build.missing():
+        print(gluon_build.left_out(lacks))
+        return
+    with places.engine(places.mixed(1_000)) as place:
+        tell(asyncio.run(transfer.exports(place, 1_000, MIXED)))
+    with places.engine(places.letters(1_000, size=8_000)) as place:
+        tell(asyncio.run(transfer.exports(place, 1_000, "of 8 KB")))
+    with places.engine(places.letters(1)) as place:
+        tell(asyncio.run(transfer.imports(place, 200, looks=True)))
 
 
+MIXED = "of 45 KB on average"
 PARTS: dict[str, Callable[[], list[Figure] | None]] = {
     "listing": run_listing,
     "reading": run_reading,
     "searching": run_searching,
     "filing": run_filing,
+    "walking": walking.measure,
+    "extensions": extensions.measure,
     "jmap": jmap.measure,
     "transfer": run_transfer,
     "engine": run_engine,

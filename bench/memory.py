@@ -22,6 +22,7 @@ from mcp_proton.services.operations.attachments import AttachmentsSave
 from mcp_proton.services.operations.filing import MessagesArchive
 from mcp_proton.services.operations.reading import MessagesGet, MessagesRaw
 from mcp_proton.services.operations.searching import MessagesList
+from mcp_proton.services.operations.walking import IdPage, MessagesIds
 from mcp_proton.services.service import MailService
 from mcp_proton.services.world import Settings, World
 from mcp_proton.storage.artifacts import FileArtifacts
@@ -39,9 +40,11 @@ TASKS = {
     "save": f"its attachment of {MEGABYTES} MB is saved",
     "raw": "100 messages of 1 MB are taken raw one after another",
     "bulk": "10,000 messages are moved in one call",
+    "walk": "50,000 ids are walked over, page by page",
 }
-GOALS = {"bulk": 20}
+GOALS = {"bulk": 20, "walk": 20}
 BULK = 10_000
+WALKED = 50_000
 
 
 def measure() -> list[Figure]:
@@ -51,8 +54,9 @@ def measure() -> list[Figure]:
         large = mailbox(iter([places.Mail(places.big(MEGABYTES))]))
         many = mailbox(places.letters(100, size=1024 * 1024, needles=0))
         bulk = mailbox(places.letters(BULK + 60))
+        walked = mailbox(places.letters(WALKED))
         for task, what in TASKS.items():
-            place = {"raw": many, "bulk": bulk}.get(task, large)
+            place = {"raw": many, "bulk": bulk, "walk": walked}.get(task, large)
             told = [place.host, str(place.port), place.username, place.password, task]
             done = subprocess.run(
                 [sys.executable, "-m", "bench.memory", *told], capture_output=True, text=True, check=True
@@ -127,10 +131,22 @@ async def _task(name: str, *server: str) -> float:
                 requests = [MessagesRaw(message=handle, save=True) for handle in handles] * 2
         if name == "bulk":
             await _moved(service, await _all(service))
+        if name == "walk":
+            await _walked(service)
         for request in requests:
             told = await service.submit(owner(), request)
             assert told.status == "ok", told
         return peak() - idle
+
+
+async def _walked(service: MailService) -> None:
+    position: int | None = 0
+    walked = 0
+    while position is not None:
+        told = await service.submit(owner(), MessagesIds(mailbox="inbox", limit=100, position=position))
+        assert isinstance(told.result, IdPage), told
+        position, walked = told.result.next_position, walked + len(told.result.ids)
+    assert walked == WALKED
 
 
 async def _moved(service: MailService, handles: Sequence[str]) -> None:

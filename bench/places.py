@@ -72,6 +72,14 @@ def letters(count: int, *, size: int = 0, needles: int = 100) -> Iterator[Mail]:
         )
 
 
+def mixed(count: int) -> Iterator[Mail]:
+    """Yield messages as a mailbox has them: most of some kilobytes, some large, 40 to 50 KB on average."""
+    choose = random.Random(5)
+    for mail in letters(count):
+        lines = min(1_400_000, int(choose.lognormvariate(9.9, 1.3))) // 76
+        yield Mail(mail.raw + b"".join(b"%074d\r\n" % number for number in range(lines)), arrived=mail.arrived)
+
+
 def big(megabytes: int) -> bytes:
     """Return a message with one attachment of about that size."""
     line = b"QUJD" * 19 + b"\r\n"
@@ -86,9 +94,9 @@ def big(megabytes: int) -> bytes:
 
 
 @contextmanager
-def dovecot() -> Iterator[Callable[[Iterator[Mail]], Place]]:
-    """Run Dovecot; yields what makes a mailbox holding some mail."""
-    with running(Dovecot) as server:
+def dovecot(capabilities: str | None = None) -> Iterator[Callable[[Iterator[Mail]], Place]]:
+    """Run Dovecot, which says that it can all it can, or only this; yields what makes a mailbox holding some mail."""
+    with running(lambda folder: Dovecot(folder, capabilities=capabilities)) as server:
 
         def made(mails: Iterator[Mail]) -> Place:
             account = server.account()

@@ -27,8 +27,8 @@ class RawClient:
         """Send one command and read its answer; return how many bytes it had."""
         return self.commands([line], into)
 
-    def append(self, mailbox: bytes, message: bytes) -> None:
-        """APPEND one message and wait for the answer: the literal after the server's go-ahead."""
+    def append(self, mailbox: bytes, message: bytes) -> bytes:
+        """APPEND one message, the literal after the server's go-ahead; return the answer."""
         self._count += 1
         tag = b"r%d" % self._count
         self._socket.sendall(tag + b" APPEND %s {%d}\r\n" % (mailbox, len(message)))
@@ -40,6 +40,7 @@ class RawClient:
             answer += self._socket.recv(65536) or b"closed"
             if answer.endswith(b"closed"):
                 raise ConnectionError("the server closed the connection")
+        return answer
 
     def commands(self, lines: list[bytes], into: BinaryIO | None = None) -> int:
         """Send several commands in one packet and read the answers up to the last tagged line."""

@@ -43,6 +43,13 @@ def ratio(what: str, ours: float, theirs: float, most: float) -> Figure:
     )
 
 
+def beside(what: str, ours: float, theirs: float) -> Figure:
+    """A ratio that has no goal of its own: it says what another one is made of."""
+    return Figure(
+        what, f"{ours / theirs:.2f}x ({ours * 1000:.1f} ms against {theirs * 1000:.1f} ms)", "–", reached=True
+    )
+
+
 def faster(what: str, ours: float, theirs: float, least: float) -> Figure:
     """A figure that says how many times faster ours is."""
     found = theirs / ours

@@ -1,15 +1,19 @@
 """Mail into files and back: the whole service, journal included, against a raw socket that writes what it reads.
 
-The floor of an export is one FETCH whose answer goes into a file as it comes, the floor of an import one APPEND after the
-other. Neither knows a message from the next, looks for doubles, or makes anything durable.
+The floor that the goal is set on: of an export one FETCH of all bodies whose answer goes into one file as it comes, of an
+import one APPEND after the other. Neither knows a message from the next, asks for dates and flags, looks for doubles, or
+makes anything durable. Beside it stands what of that a careful script would have to do as well: the same FETCH with its
+file made durable; the same into as many files, each durable; on Bridge's engine each APPEND looked at, as our recipe does.
 """
 
 from __future__ import annotations
 
 import asyncio
 import itertools
+import os
 import tempfile
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -31,7 +35,8 @@ from mcp_proton.testing import FixedClock, FixedPolicy, MemoryAccounts, MemoryAr
 
 from . import places
 from .places import Place
-from .timing import Figure, medians, ratio
+from .raw import RawClient
+from .timing import Figure, beside, medians, ratio
 
 AGENT = Caller("hermes", Audience.AGENT, Surface.TOOL)
 CATALOG = registry.load()
@@ -60,8 +65,8 @@ async def _asked(service: MailService, operation: str, /, **arguments: object) -
     assert outcome.status == "ok", (outcome.status, outcome.code, outcome.why)
 
 
-async def exports(place: Place, count: int) -> list[Figure]:
-    """Write `count` messages, as EML files and as one mbox, each time into a new export."""
+async def exports(place: Place, count: int, sizes: str) -> list[Figure]:
+    """Write `count` messages, as EML files and as one mbox, each time into a new export. `sizes`: in words."""
     backend, raw, numbers = place.backend(), place.raw(), itertools.count()
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
@@ -72,6 +77,7 @@ async def exports(place: Place, count: int) -> list[Figure]:
                 uidvalidity = keys.read(row.handle.key)[0]
                 handles = [str(keys.handle(box, uidvalidity, uid)) for uid in range(1, count + 1)]
                 raw.command(b"SELECT " + place.mailbox)
+                octets = raw.command(b"UID FETCH 1:%d (BODY.PEEK[])" % count) // count
 
                 def ours(form: str) -> object:
                     name = f"export {next(numbers)}"
@@ -79,29 +85,57 @@ async def exports(place: Place, count: int) -> list[Figure]:
                         service, "exports_create", messages=handles, folder=str(folder), name=name, format=form
                     )
 
-                async def floor() -> None:
+                def fetched(*, durable: bool) -> None:
                     with (folder / f"raw {next(numbers)}").open("wb") as file:
-                        await asyncio.to_thread(raw.command, b"UID FETCH 1:%d (BODY.PEEK[])" % count, file)
+                        raw.command(b"UID FETCH 1:%d (BODY.PEEK[])" % count, file)
+                        if durable:
+                            os.fsync(file.fileno())
 
-                mbox, eml, bottom = await medians(RUNS, lambda: ours("mbox"), lambda: ours("eml"), floor)
+                mbox, eml, bottom, durable, files = await medians(
+                    RUNS,
+                    lambda: ours("mbox"),
+                    lambda: ours("eml"),
+                    lambda: asyncio.to_thread(fetched, durable=False),
+                    lambda: asyncio.to_thread(fetched, durable=True),
+                    lambda: asyncio.to_thread(_as_many_files, raw, count, octets, folder / f"files {next(numbers)}"),
+                )
         finally:
             raw.close()
             await backend.aclose()
-    what = f"{place.name}: export of {count}"
+    what = f"{place.name}: export of {count} {sizes}"
     return [
         ratio(f"{what} into an mbox against one raw FETCH into a file", mbox, bottom, 1.5),
+        beside(f"{what} into an mbox against the same, the file made durable", mbox, durable),
         ratio(f"{what} into EML files against one raw FETCH into a file", eml, bottom, 1.5),
+        beside(f"{what} into EML files against the same, as many files made durable", eml, files),
     ]
 
 
-async def imports(place: Place, count: int) -> list[Figure]:
-    """Put `count` messages of an mbox into a mailbox, others each time."""
+def _as_many_files(raw: RawClient, count: int, octets: int, folder: Path) -> None:
+    """FETCH, and as many files of the average size: what a disk takes for that, whoever writes."""
+    raw.command(b"UID FETCH 1:%d (BODY.PEEK[])" % count)
+    folder.mkdir()
+    text = bytes(octets)
+    files = []
+    for number in range(count):
+        file = os.open(folder / str(number), os.O_CREAT | os.O_WRONLY)
+        os.write(file, text)
+        files.append(file)
+    with ThreadPoolExecutor(16) as several:
+        list(several.map(os.fsync, files))
+    for file in files:
+        os.close(file)
+
+
+async def imports(place: Place, count: int, *, looks: bool = False) -> list[Figure]:
+    """Put `count` messages of an mbox into a mailbox, others each time. `looks`: each is looked at, as on Bridge."""
     backend, raw, numbers = place.backend(), place.raw(), itertools.count()
     letters = [one.raw for one in places.letters(count, size=8_000)]
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
         try:
             async with _served(backend, folder) as service:
+                raw.command(b"SELECT Archive")
 
                 async def ours() -> None:
                     number = next(numbers)
@@ -109,16 +143,27 @@ async def imports(place: Place, count: int) -> list[Figure]:
                     path.write_bytes(_mbox(letters, number))
                     await _asked(service, "imports_create", path=str(path), to="archive")
 
-                async def floor() -> None:
+                def appended(*, looked_at: bool) -> None:
                     number = next(numbers)
                     for letter in letters:
-                        await asyncio.to_thread(raw.append, b"Archive", _numbered(letter, number))
+                        answer = raw.append(b"Archive", _numbered(letter, number))
+                        uid = answer.partition(b"APPENDUID ")[2].split(b"]")[0].split()[-1]
+                        if looked_at:
+                            raw.command(b"NOOP")
+                            raw.command(b"UID FETCH %b (ENVELOPE)" % uid)
 
-                mine, bottom = await medians(3, ours, floor)
+                mine, bottom, careful = await medians(
+                    3,
+                    ours,
+                    lambda: asyncio.to_thread(appended, looked_at=False),
+                    lambda: asyncio.to_thread(appended, looked_at=looks),
+                )
         finally:
             raw.close()
             await backend.aclose()
-    return [ratio(f"{place.name}: import of {count} against as many raw APPENDs", mine, bottom, 1.5)]
+    what = f"{place.name}: import of {count} against as many raw APPENDs"
+    figures = [ratio(what, mine, bottom, 1.5)]
+    return [*figures, beside(f"{what}, each looked at", mine, careful)] if looks else figures
 
 
 def _numbered(letter: bytes, number: int) -> bytes:

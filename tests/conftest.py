@@ -4,32 +4,51 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.servers import gluon_build
+from tests.servers import browser_install, gluon_build, oidc_install
+from tests.servers.browser import chromium
 from tests.servers.fixtures import cyrus, cyrus_server, dovecot, dovecot_server, postfix
 from tests.servers.gluon_server import gluon, gluon_server
+from tests.servers.oidc_server import oidc
 from tests.surfaces.hermes.fixtures import hermes
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     import pytest
 
-__all__ = ["cyrus", "cyrus_server", "dovecot", "dovecot_server", "gluon", "gluon_server", "hermes", "postfix"]
+__all__ = [
+    "chromium",
+    "cyrus",
+    "cyrus_server",
+    "dovecot",
+    "dovecot_server",
+    "gluon",
+    "gluon_server",
+    "hermes",
+    "oidc",
+    "postfix",
+]
+_OPTIONAL = {"gluon": gluon_build, "gluon_server": gluon_build, "oidc": oidc_install, "chromium": browser_install}
+"""Fixtures that a machine need not have, each with what says so."""
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave Proton's engine out where this machine cannot build it."""
-    on_the_engine = [item for item in items if _needs_engine(item)]
-    if on_the_engine and gluon_build.missing():
-        config.hook.pytest_deselected(items=on_the_engine)
-        kept = set(items) - set(on_the_engine)
-        items[:] = [item for item in items if item in kept]
+    """Leave out what this machine cannot have: Proton's engine, the OpenID provider, the browser."""
+    parts = {part for item in items for part in _needed(item)}
+    absent = {part for part in parts if part.missing()}
+    out = [item for item in items if absent & _needed(item)]
+    if out:
+        config.hook.pytest_deselected(items=out)
+        items[:] = [item for item in items if not absent & _needed(item)]
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say so."""
-    if lacks := gluon_build.missing():
-        terminalreporter.write_line(gluon_build.left_out(lacks), yellow=True)
+    for part in dict.fromkeys(_OPTIONAL.values()):
+        if lacks := part.missing():
+            terminalreporter.write_line(part.left_out(lacks), yellow=True)
 
 
-def _needs_engine(item: pytest.Item) -> bool:
-    fixtures = set(getattr(item, "fixturenames", ()))
-    return bool({"gluon", "gluon_server"} & fixtures) or item.get_closest_marker("engine") is not None
+def _needed(item: pytest.Item) -> set[ModuleType]:
+    found = {_OPTIONAL[name] for name in getattr(item, "fixturenames", ()) if name in _OPTIONAL}
+    return found | {gluon_build} if item.get_closest_marker("engine") else found

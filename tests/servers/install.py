@@ -39,9 +39,9 @@ def missing() -> list[str]:
 
 def install() -> None:
     """Make `missing()` empty, or raise CalledProcessError with apt-get's own words on the terminal."""
-    _apt("update", "-qq")
+    apt("update", "-qq")
     with _services_left_stopped():
-        _apt("install", "-y", "-qq", "--no-install-recommends", *_INSTALLED.values(), "libsasl2-modules")
+        apt("install", "-y", "-qq", "--no-install-recommends", *_INSTALLED.values(), "libsasl2-modules")
         _fetch_cyrus()
 
 
@@ -51,7 +51,7 @@ def _fetch_cyrus() -> None:
         Path(folder).chmod(0o777)
         subprocess.run(["apt-get", "download", "-qq", *_CYRUS], cwd=folder, check=True)
         packages = sorted(Path(folder).glob("*.deb"))
-        _apt("satisfy", "-y", "-qq", "--no-install-recommends", ", ".join(_libraries(packages)))
+        apt("satisfy", "-y", "-qq", "--no-install-recommends", ", ".join(_libraries(packages)))
         shutil.rmtree(_CACHE, ignore_errors=True)
         _CACHE.mkdir(parents=True)
         for package in packages:
@@ -67,7 +67,8 @@ def _libraries(packages: list[Path]) -> list[str]:
     return sorted(need for need in needs if need.startswith("lib"))
 
 
-def _apt(*words: str) -> None:
+def apt(*words: str) -> None:
+    """Run apt-get as nobody is there to be asked. Raises CalledProcessError, its words on the terminal."""
     command = ["apt-get", "-o", "DPkg::Lock::Timeout=300", *words]
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     done = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True)

@@ -77,7 +77,10 @@ class BridgeAppending(Appending):
             return super().refused(refusal)
         if "message size exceeds limits" in refusal.server_text or "exceeds maximum import size" in refusal.server_text:
             return OverLimit("the message is larger than Proton stores", code="too_large", next="nothing was stored")
-        return Ambiguous("Bridge refused to store the message, and that need not mean that Proton has not")
+        return Ambiguous(
+            "Bridge refused to store the message, and that need not mean that Proton has not; a copy may lie in its "
+            "mailbox Recovered Messages, which nothing clears but you"
+        )
 
     async def _look_at(self, handle: Handle, to: Mailbox, mail: Octets) -> None:
         """Raise `Ambiguous` when what is there now is not what was put there."""

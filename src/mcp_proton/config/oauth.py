@@ -12,10 +12,18 @@ _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 Algorithm = Literal["ES256", "ES384", "RS256", "RS384", "RS512", "EdDSA", "Ed25519"]
 
 
-def _url(text: str) -> str:
-    found = urlsplit(text)
+def is_safe(address: str) -> bool:
+    """Whether nobody on the way can listen: https, or http to this machine."""
+    try:
+        found = urlsplit(address)
+    except ValueError:
+        return False
     safe = found.scheme == "https" or (found.scheme == "http" and found.hostname in _LOOPBACK)
-    if not safe or not found.hostname or found.username or found.fragment:
+    return bool(safe and found.hostname and not found.username and not found.fragment)
+
+
+def _url(text: str) -> str:
+    if not is_safe(text):
         raise ValueError("must be an https address (http only to this machine)")
     return text
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING
 
 from mcp_proton.domain.errors import Ambiguous, Invalid, MailError, NotFound, OverLimit, Unsupported
@@ -18,7 +19,7 @@ from mcp_proton.mime.headers import Headers, message_ids
 from mcp_proton.mime.limits import DEFAULT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import AsyncIterator, Callable
     from datetime import datetime
 
     from mcp_proton.domain.handles import Handle
@@ -38,11 +39,12 @@ class Appending:
 
     def __init__(self, pool: Callable[[], Pool]) -> None:
         self._pool = pool
+        self._last: Mailbox | None = None
 
     async def append(self, to: Mailbox, mail: Octets, flags: frozenset[str], received: datetime | None) -> Handle:
         """See `MailBackend.append`."""
         await self.check(to, mail)
-        async with self._pool().session() as session:
+        async with self._session(to) as session:
             check_size(mail, append_limit(session.capabilities or frozenset()))
             before = None if session.can("UIDPLUS") else await self._uidnext(to)
             place = await self._send(session, to, mail, flags, received)
@@ -54,6 +56,18 @@ class Appending:
         """Raise what speaks against it, before anything is sent."""
         check_place(to)
         await check_lines(mail)
+
+    @asynccontextmanager
+    async def _session(self, to: Mailbox) -> AsyncIterator[Session]:
+        """Any session for the first message into a mailbox; for those that follow, one that has it open."""
+        again, self._last = self._last == to, to
+        async with AsyncExitStack() as stack:
+            opened = self._pool().storing(wire_name(to)) if again else self._pool().session()
+            try:
+                session = await stack.enter_async_context(opened)
+            except NotFound:
+                raise _no_destination() from None
+            yield session
 
     async def _send(
         self, session: Session, to: Mailbox, mail: Octets, flags: frozenset[str], received: datetime | None
@@ -67,7 +81,7 @@ class Appending:
     def refused(self, refusal: Rejected) -> MailError:
         """On a server that keeps to the RFC a NO stores nothing."""
         if refusal.response_code == "TRYCREATE":
-            return NotFound("the destination is gone", code="no_such_mailbox", next="list mailboxes again")
+            return _no_destination()
         if refusal.response_code == "TOOBIG":
             return OverLimit(
                 "the message is larger than the server stores", code="too_large", next="nothing was stored"
@@ -95,6 +109,10 @@ class Appending:
             code="handle_unknown",
             next="it is in that mailbox; look for it there, and do not repeat this",
         )
+
+
+def _no_destination() -> NotFound:
+    return NotFound("the destination is gone", code="no_such_mailbox", next="list mailboxes again")
 
 
 def check_place(to: Mailbox) -> None:

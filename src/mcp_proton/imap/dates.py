@@ -37,6 +37,7 @@ class DateIndex:
         self.uids = array("I")  # ascending
         self.dates = array("I")
         self._order: array[int] | None = None  # positions, oldest first; made when asked for
+        self._latest: tuple[int, int, array[int]] | None = None  # what `between` gave last
 
     def __len__(self) -> int:
         return len(self.uids)
@@ -96,16 +97,22 @@ class DateIndex:
             yield self._place(order[position])
 
     def between(self, since: int, before: int) -> array[int]:
-        """Return the UIDs of what was received from `since` on and before `before`, the oldest first."""
+        """Return the UIDs of what was received from `since` on and before `before`, the oldest first.
+
+        The same array again while nothing changed: a walk asks for it page by page.
+        """
         order = self._sorted()
-        start, stop = (bisect_left(order, (date, 0), key=self._place) for date in (since, before))
-        return array("I", [self.uids[position] for position in order[start:stop]])
+        if self._latest is None or self._latest[:2] != (since, before):
+            start, stop = (bisect_left(order, (date, 0), key=self._place) for date in (since, before))
+            self._latest = since, before, array("I", [self.uids[position] for position in order[start:stop]])
+        return self._latest[2]
 
     def _place(self, position: int) -> Place:
         return self.dates[position], self.uids[position]
 
     def _sorted(self) -> array[int]:
         if self._order is None:
+            self._latest = None
             # Positions ascend with UIDs and the sort is stable, so equal dates come in the order of their UIDs.
             self._order = array("I", sorted(range(len(self.uids)), key=self.dates.__getitem__))
         return self._order

@@ -71,11 +71,11 @@ _ENVELOPE = rb" ".join(
         _ID,  # message-id
     )
 )
-_DATE = rb"[ 0-9][0-9]-[A-Za-z]{3}-[0-9]{4} (?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9] [+-][0-9]{4}"
+USUAL_DATE = rb"[ 0-9][0-9]-[A-Za-z]{3}-[0-9]{4} (?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9] [+-][0-9]{4}"
 _UID = rb"UID ([0-9]{1,10})"
 _LINES = re.compile(
     rb"\* [0-9]{1,10} FETCH \((?:" + _UID + rb" )?(?:FLAGS \(([^()\r\n]*+)\) )?(?:" + _UID + rb" )?"
-    rb'(?:INTERNALDATE "(' + _DATE + rb')" )?(?:RFC822\.SIZE ([0-9]{1,19}) )?'
+    rb'(?:INTERNALDATE "(' + USUAL_DATE + rb')" )?(?:RFC822\.SIZE ([0-9]{1,19}) )?'
     rb"ENVELOPE \(" + _ENVELOPE + rb"\)(?: " + _UID + rb")?\)\r?\n"
     rb"|((?s:.+))"
 )

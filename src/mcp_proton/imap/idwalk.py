@@ -34,15 +34,22 @@ class IdWalk:
 
     def __init__(self, open_box: Callable[[Mailbox], AbstractAsyncContextManager[Box]], indexes: DateIndexes) -> None:
         self._open_box, self._indexes = open_box, indexes
+        self._digested: tuple[array[int], str] | None = None
 
     async def ids(self, mailbox: Mailbox, within: Interval, position: int, limit: int) -> Stretch:
         """See `MailBackend.ids`."""
         uids, uidvalidity = await self._ordered(mailbox, within)
         chosen = uids[position : position + limit]
-        digest = hashlib.sha256(uids.tobytes()).hexdigest()[:24]
+        digest = self._digest(uids)
         name = keys.handles(mailbox, uidvalidity)
         more = position + len(chosen) < len(uids)
         return Stretch([name(uid) for uid in chosen], len(uids), f"{keys.base36(uidvalidity)}-{digest}", more)
+
+    def _digest(self, uids: array[int]) -> str:
+        """The index gives the same array again while nothing changed."""
+        if self._digested is None or self._digested[0] is not uids:
+            self._digested = uids, hashlib.sha256(uids.tobytes()).hexdigest()[:24]
+        return self._digested[1]
 
     async def _ordered(self, mailbox: Mailbox, within: Interval) -> tuple[array[int], int]:
         deadline = asyncio.get_running_loop().time() + PATIENCE

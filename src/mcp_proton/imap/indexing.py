@@ -11,7 +11,7 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Protocol
 
 from mcp_proton.domain.errors import MailError
-from mcp_proton.imap import windows
+from mcp_proton.imap import date_lines, windows
 from mcp_proton.imap.dates import DateIndex, seconds
 from mcp_proton.imap.fetching import Items
 from mcp_proton.imap.uids import UidSet
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from mcp_proton.imap.box import Box
 
 WINDOW = 2_500
+AT_ONCE = 4
+"""windows asked for in one packet: the server reads the next one while we read the first"""
 CATCH_UP = 5_000
 """new UIDs read on the spot; more are left to the build behind"""
 SLACK = 50
@@ -129,13 +131,16 @@ class DateIndexes:
         async with self._open_box(mailbox) as box:
             _check(box, uidvalidity)
             uids = [uid for uid in await box.search() if uid > index.upper]
-        found: list[tuple[int, int]] = []
-        for start in range(0, len(uids), WINDOW):
+        if not uids:
+            return index
+        received = date_lines.Received(uids[0], uids[-1])
+        spans = [windows.span(uids[start : start + WINDOW]) for start in range(0, len(uids), WINDOW)]
+        for start in range(0, len(spans), AT_ONCE):
             async with self._open_box(mailbox) as box:
                 _check(box, uidvalidity)
-                async with box.fetch(windows.span(uids[start : start + WINDOW]), DATES) as rows:
-                    found += [(seconds(row.internaldate), row.uid) async for row in rows]
-        index.add(found, max(uids[-1] if uids else 0, index.upper))
+                await date_lines.fetch(box, spans[start : start + AT_ONCE], received)
+        # Whatever the server says of a date, or does not: a message that is there has its place.
+        index.add(((received.dates.get(uid, 0), uid) for uid in uids), max(uids[-1], index.upper))
         return index
 
     def _keep(self, tag: str, index: DateIndex) -> None:

@@ -17,6 +17,7 @@ from mcp_proton.domain.effects import Effect
 from mcp_proton.domain.errors import Conflict, Defect, Invalid, NotFound, OutOfBounds, Stale, Unsupported
 from mcp_proton.domain.handles import Handle
 from mcp_proton.domain.lease import Lease
+from mcp_proton.domain.links import Links
 from mcp_proton.domain.mail import Mailbox, Role
 from mcp_proton.domain.operation import Result
 from mcp_proton.domain.outcome import Fate, Outcome, Record, Tally
@@ -81,6 +82,13 @@ class Call:
         if self.world.remote is None:
             raise Unsupported("files are not fetched from the internet here", code="no_fetching")
         return self.world.remote
+
+    @property
+    def links(self) -> Links:
+        """One-time links, where the service is reached over HTTP."""
+        if self.world.links is None:
+            raise Unsupported("there are no links here", code="links_need_http")
+        return self.world.links
 
     @property
     def journal(self) -> Journal:

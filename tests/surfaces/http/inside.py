@@ -74,11 +74,10 @@ class Inside(logging.Handler):
             self._ready.set()
 
     async def _serve(self) -> None:
-        async with bootstrap.real(self._environ) as running:
-            door = listening.opened(Place("127.0.0.1", 0))
-            self.port = door.socket.getsockname()[1]
-            notices = watching.Notices()
-            trusted, front = identity(running, door, notices)
+        door = listening.opened(Place("127.0.0.1", 0))
+        self.port = door.socket.getsockname()[1]
+        notices = watching.Notices()
+        async with bootstrap.real(self._environ) as running, identity(running, door, notices) as (trusted, front):
             gate = watching.Watched(Limits(running.settings.config.service), [watching.audit])
             self._app = Application(running, gate, Readiness(running).look, notices, trusted, front)
             self._server = Server(self._app)
@@ -88,8 +87,6 @@ class Inside(logging.Handler):
                 await self._server.serve([door.socket])
             finally:
                 await self._app.aclose()
-                if trusted is not None:
-                    await trusted.aclose()
                 door.close()
 
     def _end(self) -> None:

@@ -11,6 +11,8 @@ from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import httpx2
+from mcp.client.auth import TokenStorage
+from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
 
 from .authenticator import Authenticator, text
 
@@ -65,7 +67,7 @@ class Page:
     def __init__(self, answered: httpx2.Response) -> None:
         self.answered = answered
         body = answered.text
-        self.flow = self._found(r'data-flow="([^"]*)"', body)
+        self.flow = self._found(r'data-flow="([^"]*)"', body) or self._found(r'name="flow" value="([^"]*)"', body)
         options = self._found(r'data-options="([^"]*)"', body)
         self.options: dict[str, Any] = json.loads(options) if options else {}
         self.scopes = re.findall(r'name="scope" value="([^"]*)"', body)
@@ -130,3 +132,23 @@ class Program:
         """Ask for tokens with a refresh token."""
         fields = {"grant_type": "refresh_token", "refresh_token": refresh, "client_id": self.client_id, **changed}
         return self.http.post("/token", data={k: v for k, v in fields.items() if v is not None})
+
+
+class Storage(TokenStorage):
+    """What the official client keeps, and what a browser brought back to it."""
+
+    answer = ""
+    tokens: OAuthToken | None = None
+    client: OAuthClientInformationFull | None = None
+
+    async def get_tokens(self) -> OAuthToken | None:
+        return self.tokens
+
+    async def set_tokens(self, tokens: OAuthToken) -> None:
+        self.tokens = tokens
+
+    async def get_client_info(self) -> OAuthClientInformationFull | None:
+        return self.client
+
+    async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
+        self.client = client_info

@@ -10,14 +10,14 @@ import httpx2
 import pytest
 from joserfc import jwt
 from joserfc.jwk import ECKey
-from mcp.client.auth import OAuthClientProvider, TokenStorage
+from mcp.client.auth import OAuthClientProvider
 from mcp.client.session import ClientSession
 from mcp.client.streamable_http import streamable_http_client
-from mcp.shared.auth import AuthorizationCodeResult, OAuthClientInformationFull, OAuthClientMetadata, OAuthToken
+from mcp.shared.auth import AuthorizationCodeResult, OAuthClientMetadata
 
 from .authenticator import PRESENT, Authenticator
 from .inside import Inside
-from .signing import REDIRECT, Page, Person, Program
+from .signing import REDIRECT, Page, Person, Program, Storage
 from .speaking import Raw
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def test_a_program_is_let_in_renews_and_is_ended(
 
 async def test_the_official_client_finds_its_own_way_in(service: Inside, person: Person) -> None:
     """J-83, J-87: from the 401 alone: metadata, registration, PKCE, resource, tokens."""
-    kept = _Storage()
+    kept = Storage()
 
     async def sent_to(address: str) -> None:
         kept.answer = person.let_in(address).json()["to"]
@@ -122,24 +122,6 @@ async def test_the_official_client_finds_its_own_way_in(service: Inside, person:
     assert kept.client.client_id == "mcp-proton"
     assert kept.tokens is not None
     assert kept.tokens.refresh_token
-
-
-class _Storage(TokenStorage):
-    answer = ""
-    tokens: OAuthToken | None = None
-    client: OAuthClientInformationFull | None = None
-
-    async def get_tokens(self) -> OAuthToken | None:
-        return self.tokens
-
-    async def set_tokens(self, tokens: OAuthToken) -> None:
-        self.tokens = tokens
-
-    async def get_client_info(self) -> OAuthClientInformationFull | None:
-        return self.client
-
-    async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
-        self.client = client_info
 
 
 def test_a_code_is_good_once_for_whoever_asked_for_it(service: Inside, person: Person, program: Program) -> None:
@@ -493,3 +475,26 @@ def test_a_page_of_options_names_no_passkey(person: Person, program: Program) ->
     page: Page = person.open(program.address())
     assert not page.options.get("allowCredentials")
     assert page.options["userVerification"] == "required"
+
+
+def test_another_host_name_is_shown_no_page_and_given_no_token(service: Inside, program: Program) -> None:
+    """DNS rebinding: the name a browser was lured to is not ours, for signing in as little as for mail."""
+    for path in ("/authorize", "/token", "/register", "/sign-in/enrol", "/.well-known/oauth-authorization-server"):
+        for host in ("evil.test", f"evil.test:{service.port}", f"localhost.evil.test:{service.port}"):
+            answered = program.http.request("GET", path, headers={"Host": host})
+            assert answered.status_code == 421, (path, host)
+        assert program.http.get(path, headers={"Origin": "https://evil.test"}).status_code == 403
+
+
+def test_a_program_that_opens_two_connections_and_renews_in_both_stays_in(
+    service: Inside, person: Person, program: Program
+) -> None:
+    """J-92: Cursor opens two sessions at each connect; it must not be taken for two who share a stolen token."""
+    given = signed_in(person, program)
+    with Raw(service.url, given["access_token"]) as one, Raw(service.url, given["access_token"]) as other:
+        assert (one.shake().status_code, other.shake().status_code) == (200, 200)
+        assert one.session != other.session
+        for raw in (one, other):
+            renewed = program.renew(given["refresh_token"]).json()
+            raw.http.headers["Authorization"] = f"Bearer {renewed['access_token']}"
+        assert (one.post("tools/list").status_code, other.post("tools/list").status_code) == (200, 200)

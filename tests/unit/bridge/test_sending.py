@@ -508,7 +508,7 @@ async def test_a_no_to_an_import_is_not_a_no_and_the_message_is_looked_for(desk:
     desk.sim.faults.fail_api("/import$", method="POST", mode="after", status=500)
     named = own_id()
     sent = await desk.box(Role.SENT)
-    with pytest.raises(Ambiguous):
+    with pytest.raises(Ambiguous, match="a copy may lie in its mailbox Recovered Messages"):
         await desk.backend.append(sent, mail(ME, message_id=named))
     desk.sim.release_events()
     # An import is dated by its Date header (B-06).

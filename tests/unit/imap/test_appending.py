@@ -203,3 +203,24 @@ async def test_what_is_no_mail_is_not_stored(raw: bytes) -> None:
         with pytest.raises(Invalid):
             await append(to, MemoryOctets(raw))
         assert server.commands(b"APPEND") == []
+
+
+async def test_those_that_follow_one_into_a_mailbox_find_it_open() -> None:
+    """A mailbox that is open is stored into several times as fast on Dovecot; a single message is not made to wait for it."""
+    async with appending({b"APPEND": STORED}) as (server, to):
+        await append(to, mail("a@b.c"))
+        assert server.commands(b"SELECT") == []
+        for _ in range(3):
+            await append(to, mail("a@b.c"))
+        assert server.commands(b"SELECT") == [b'SELECT "Work"']
+        assert server.commands(b"NOOP") == []
+        assert len(server.commands(b"APPEND")) == 4
+
+
+async def test_a_mailbox_that_goes_between_two_messages_is_told_as_gone() -> None:
+    async with appending({b"APPEND": STORED, b"SELECT": b"@TAG@ NO no such mailbox\r\n"}) as (server, to):
+        await append(to, mail("a@b.c"))
+        with pytest.raises(NotFound) as told:
+            await append(to, mail("a@b.c"))
+        assert told.value.code == "no_such_mailbox"
+        assert len(server.commands(b"APPEND")) == 1

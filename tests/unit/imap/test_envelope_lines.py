@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcp_proton.imap.connection import Connection
+from mcp_proton.imap.date_lines import DateLines, Received
 from mcp_proton.imap.errors import LimitExceeded
 from mcp_proton.imap.headlines import Columns, DatedHeaderLines, HeaderReader
 from mcp_proton.imap.limits import Limits, Timing
@@ -196,3 +197,52 @@ async def test_rows_taken_together_that_nobody_waits_for_are_not_kept() -> None:
     found, _ = await answered(ask, row(1) * 50)
     assert isinstance(found, Columns)
     assert not found.uids
+
+
+# --- dates ------------------------------------------------------------------------------------------------------------
+
+
+def dated(uid: int, spelled: bytes = b'INTERNALDATE "02-Jan-2026 10:20:30 +0100"') -> bytes:
+    return b"* %d FETCH (UID %d %b)\r\n" % (uid, uid, spelled)
+
+
+ODD_DATES = {
+    "the UID last": b'* 5 FETCH (INTERNALDATE "02-Jan-2026 10:20:30 +0100" UID 5)\r\n',
+    "a blank before the day": dated(5, b'INTERNALDATE " 2-Jan-2026 10:20:30 +0100"'),
+    "flags beside it": dated(5, b'FLAGS (\\Seen) INTERNALDATE "02-Jan-2026 10:20:30 +0100"'),
+    "no such day": dated(5, b'INTERNALDATE "31-Feb-2026 10:20:30 +0100"'),
+    "no date": dated(5, b"FLAGS ()"),
+    "another zone": dated(5, b'INTERNALDATE "02-Jan-2026 10:20:30 -0330"'),
+    "long ago": dated(5, b'INTERNALDATE "02-Jan-1901 10:20:30 +0000"'),
+    "too large a UID": b'* 5 FETCH (UID 9999999999 INTERNALDATE "02-Jan-2026 10:20:30 +0100")\r\n',
+    "somebody else's": dated(70),
+    "news": b"* 9 EXISTS\r\n* 2 EXPUNGE\r\n",
+    "a literal": b"* 5 FETCH (UID 5 INTERNALDATE {26}\r\n02-Jan-2026 10:20:30 +0100)\r\n",
+}
+
+
+class DateByDate(DateLines):
+    """Has every line read as a row."""
+
+    reads_lines = False
+
+
+async def dates_of(kind: type[DateLines], octets: bytes, cut: int) -> dict[int, int]:
+    wired = Wired(Limits())
+    received = Received(1, 60)
+    running = (await wired.connection.start([kind(UidSet.window(1, 60), received)]))[0]
+    for start in range(0, len(octets), cut):
+        wired.hear(octets[start : start + cut])
+    wired.end()
+    assert running.done.exception() is None
+    return {uid: date for uid, date in received.dates.items() if date}  # no moment and no date come to the same
+
+
+@pytest.mark.parametrize("cut", [1, 7, 4_000])
+@pytest.mark.parametrize("odd", ODD_DATES)
+async def test_dates_taken_many_lines_at_a_time_are_those_of_the_rows(odd: str, cut: int) -> None:
+    octets = dated(1) + dated(2) + ODD_DATES[odd] + dated(7) + dated(2) + END
+    together = await dates_of(DateLines, octets, cut)
+    assert together == await dates_of(DateByDate, octets, cut)
+    assert {1, 2, 7} <= set(together) <= {1, 2, 5, 7}
+    assert together[1] == 1_767_345_630

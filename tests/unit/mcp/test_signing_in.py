@@ -10,7 +10,7 @@ from mcp_proton.config.signing_in import By, SigningIn
 from mcp_proton.mcp.http.rates import Rate
 from mcp_proton.mcp.http.signing_in.access import AccessTokens
 from mcp_proton.mcp.http.signing_in.desk import Desk
-from mcp_proton.mcp.http.signing_in.front import front
+from mcp_proton.mcp.http.signing_in.front import by_passkey
 from mcp_proton.mcp.http.signing_in.keeping import Kept
 from mcp_proton.mcp.http.signing_in.site import Site
 
@@ -25,13 +25,14 @@ async def test_who_asks_too_often_is_told_to_come_back():
     desk = Desk(
         HERE,
         SigningIn(by=By.PASSKEY),
+        [],
         None,
         noted.append,
         Rate(60, **minute),
         Rate(120, **minute),
         Rate(180, **minute),
     )
-    app = front(desk, AccessTokens(ECKey.generate_key("P-256"), HERE.issuer, "x"))
+    app = by_passkey(desk, AccessTokens(ECKey.generate_key("P-256"), HERE.issuer, "x"))
     async with AsyncClient(transport=ASGITransport(app), base_url=HERE.issuer) as http:
         for path, most in (("/authorize", 60), ("/sign-in/enrol", 180)):
             codes = [(await http.get(path)).status_code for _ in range(most + 2)]
@@ -40,7 +41,7 @@ async def test_who_asks_too_often_is_told_to_come_back():
         codes = [(await http.post("/token", data={"grant_type": "x"})).status_code for _ in range(122)]
         assert codes == [400] * 120 + [429] * 2
     assert noted.count("sign_in_limited") == 6
-    defaults = Desk(HERE, SigningIn(by=By.PASSKEY), None, noted.append)
+    defaults = Desk(HERE, SigningIn(by=By.PASSKEY), [], None, noted.append)
     for rate, most in ((defaults.authorizing, 60), (defaults.exchanging, 120), (defaults.browsing, 180)):
         assert [rate.take("x") > 0 for _ in range(most)] == [False] * most
 

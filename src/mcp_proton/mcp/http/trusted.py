@@ -53,6 +53,10 @@ class Trusted:
             **({"scopes_supported": list(self.scopes)} if self.scopes else {}),
         }
 
+    def resource(self) -> str:
+        """Return what a token must be meant for."""
+        return self.audience or f"{self.site.origin}{PATH}"
+
     @classmethod
     def of(cls, config: Config, site: Site, tokens: AccessTokens | None) -> Trusted | None:
         """Trust whom the configuration names; None where that is nobody."""

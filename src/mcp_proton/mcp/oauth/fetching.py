@@ -25,6 +25,16 @@ async def fetched(
     http: httpx2.AsyncClient, method: str, url: str, form: Mapping[str, str] | None = None, **more: Any
 ) -> dict[str, Any]:
     """Return a JSON object. `Unavailable` for anything else: nobody can be recognised, nobody is let in."""
+    status, found = await answered(http, method, url, form, **more)
+    if status != 200:
+        raise _unavailable(f"HTTP status {status}")
+    return found
+
+
+async def answered(
+    http: httpx2.AsyncClient, method: str, url: str, form: Mapping[str, str] | None = None, **more: Any
+) -> tuple[int, dict[str, Any]]:
+    """Return the HTTP status and a JSON object, whatever the status. `Unavailable` where there is no object."""
     try:
         async with http.stream(method, url, data=form, headers={"Accept": "application/json"}, **more) as response:
             content = b""
@@ -34,15 +44,13 @@ async def fetched(
                     raise _unavailable("it sent too much")
     except httpx2.HTTPError:
         raise _unavailable("it cannot be reached") from None
-    if response.status_code != 200:
-        raise _unavailable(f"HTTP status {response.status_code}")
     try:
         found = json.loads(content)
     except (ValueError, RecursionError):
-        raise _unavailable("it sent no JSON") from None
+        raise _unavailable(f"it sent no JSON, HTTP status {response.status_code}") from None
     if not isinstance(found, dict):
         raise _unavailable("it sent no JSON object")
-    return found
+    return response.status_code, found
 
 
 def _unavailable(why: str) -> Unavailable:

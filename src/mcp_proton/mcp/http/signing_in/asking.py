@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import hmac
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -35,6 +38,15 @@ class Asked:
     def program(self) -> str:
         """Who asks, as far as the redirect tells; nothing a program says of itself is believed."""
         return program(self.redirect)
+
+    def is_by(self, fields: Mapping[str, str]) -> bool:
+        """Whether whoever shows the code that came of this is the program that asked (RFC 7636 §4.6)."""
+        verifier = fields.get("code_verifier", "")
+        if not (43 <= len(verifier) <= 128 and verifier.isascii()):
+            return False
+        proof = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).decode().rstrip("=")
+        same_place = fields.get("redirect_uri", self.redirect) == self.redirect
+        return same_place and hmac.compare_digest(proof, self.challenge)
 
 
 def read(fields: Mapping[str, str], client_id: str, allowed: Sequence[str], site: Site) -> Asked:

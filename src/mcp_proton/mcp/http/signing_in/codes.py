@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import hmac
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .keeping import Kept
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from .asking import Asked
 
 SECONDS = 300.0
@@ -27,15 +22,6 @@ class Granted:
     scopes: tuple[str, ...]
     spent: bool = False
     sign_in: str | None = None
-
-    def fits(self, fields: Mapping[str, str]) -> bool:
-        """Whether whoever shows the code is the program that asked for it (RFC 7636 §4.6)."""
-        verifier = fields.get("code_verifier", "")
-        if not (43 <= len(verifier) <= 128 and verifier.isascii()):
-            return False
-        proof = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).decode().rstrip("=")
-        same_place = fields.get("redirect_uri", self.asked.redirect) == self.asked.redirect
-        return same_place and hmac.compare_digest(proof, self.asked.challenge)
 
 
 class Codes:

@@ -31,10 +31,13 @@ _MINUTE = 60.0
 
 @dataclass(frozen=True)
 class Desk:
-    """`rules` are `[sign_in]` as it was at the start; clients are read as they are now. `noticed` is told of what fails."""
+    """`rules` are `[sign_in]` as it was at the start, `scopes` what may be asked for; clients are read as they are now.
+    `noticed` is told of what fails.
+    """
 
     site: Site
     rules: SigningIn
+    scopes: Sequence[str]
     running: Running
     noticed: Callable[[str], None]
     browser: Browser = field(init=False)

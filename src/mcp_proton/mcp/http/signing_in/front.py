@@ -8,10 +8,10 @@ from starlette.routing import Route, Router
 
 from mcp_proton.config.signing_in import By
 from mcp_proton.domain.redirects import is_allowed
-from mcp_proton.domain.scopes import MAIL
 
 from . import forms, pages
 from .answers import Unfit, given
+from .forwarding import CALLBACK, Forwarding
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -19,16 +19,20 @@ if TYPE_CHECKING:
 
     from .access import AccessTokens
     from .desk import Desk
+    from .provider import Provider
 
 _METADATA = "/.well-known/oauth-authorization-server"
 _MOST_REDIRECTS = 16
 
 
-def front(desk: Desk, tokens: AccessTokens | None) -> Router:
-    """Return what serves the addresses of signing in; it answers 404 to all others."""
-    assert desk.rules.by is By.PASSKEY
-    assert tokens is not None
-    return Router([*_common(desk), *_by_passkey(desk, tokens)], redirect_slashes=False)
+def by_passkey(desk: Desk, tokens: AccessTokens) -> Router:
+    """Return what serves the addresses of signing in where the owner lets programs in; 404 to all others."""
+    return Router([*_common(desk), *_passkeys(desk, tokens)], redirect_slashes=False)
+
+
+def by_provider(desk: Desk, provider: Provider, audience: str) -> Router:
+    """Return what serves them where the owner's provider does."""
+    return Router([*_common(desk), *_provided(desk, Forwarding(desk, provider, audience))], redirect_slashes=False)
 
 
 def metadata(desk: Desk) -> dict[str, Any]:
@@ -44,7 +48,7 @@ def metadata(desk: Desk) -> dict[str, Any]:
         "grant_types_supported": ["authorization_code", "refresh_token"],
         "token_endpoint_auth_methods_supported": ["none"],
         "code_challenge_methods_supported": ["S256"],
-        "scopes_supported": list(MAIL),
+        "scopes_supported": list(desk.scopes),
     }
     if desk.rules.by is By.PASSKEY:
         told |= {"revocation_endpoint": f"{issuer}/revoke", "revocation_endpoint_auth_methods_supported": ["none"]}
@@ -89,7 +93,7 @@ def registered(told: dict[str, Any], desk: Desk) -> dict[str, Any]:
     }
 
 
-def _by_passkey(desk: Desk, tokens: AccessTokens) -> list[Route]:
+def _passkeys(desk: Desk, tokens: AccessTokens) -> list[Route]:
     from .ceremonies import Ceremonies
     from .codes import Codes
     from .enrolling import Enrolling
@@ -113,4 +117,13 @@ def _by_passkey(desk: Desk, tokens: AccessTokens) -> list[Route]:
         Route("/sign-in/enrol/begin", desk.for_program(enrolling.begin, desk.browsing), methods=["POST"]),
         Route("/sign-in/enrol", desk.for_program(enrolling.finish, desk.browsing), methods=["POST"]),
         Route("/sign-in/page.js", desk.for_program(script, desk.browsing), methods=["GET"]),
+    ]
+
+
+def _provided(desk: Desk, forwarding: Forwarding) -> list[Route]:
+    return [
+        Route("/authorize", desk.for_person(forwarding.authorize, desk.authorizing), methods=["GET"]),
+        Route("/sign-in/consent", desk.for_person(forwarding.consent, desk.browsing), methods=["POST"]),
+        Route(CALLBACK, desk.for_person(forwarding.callback, desk.browsing), methods=["GET"]),
+        Route("/token", desk.for_program(forwarding.token, desk.exchanging), methods=["POST"]),
     ]

@@ -65,7 +65,7 @@ class Granting:
             await self._copied(granted.sign_in)
             raise _no_grant("the code was used already")
         granted.spent = True  # whatever comes of it: nobody tries a second verifier
-        if not granted.fits(fields):
+        if not granted.asked.is_by(fields):
             raise _no_grant("the code was asked for by somebody else")
         if granted.client not in await self._desk.clients():
             raise _no_grant("the owner lets this client in no more")

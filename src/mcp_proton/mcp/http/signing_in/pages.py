@@ -19,6 +19,7 @@ MEANINGS: Mapping[str, str] = {
     "mail.send": "send mail, and fetch from the internet what is attached",
 }
 """What a scope means, for a person."""
+_SCRIPT = '<script src="/sign-in/page.js"></script>'
 GUARDS = {
     "content-security-policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; "
@@ -48,6 +49,7 @@ def letting_in(program: str, clients: Iterable[str], scopes: Iterable[str], flow
         "<p>What it may do of that, your rules decide.</p>"
         '<button id="let-in">Let it in with a passkey</button><button id="refuse">No</button>',
         f' data-flow="{escape(flow)}" data-options="{escape(json.dumps(options))}"',
+        _SCRIPT,
     )
 
 
@@ -72,6 +74,7 @@ def enrolling() -> str:
         '<label>The code<input id="code" autocomplete="off" maxlength="40"></label>'
         '<label>A name for this passkey<input id="name" value="passkey" maxlength="40"></label>'
         '<button id="enrol">Add a passkey</button>',
+        script=_SCRIPT,
     )
 
 
@@ -90,10 +93,10 @@ def file(name: str, kind: str) -> Response:
     return Response((_STATIC / name).read_bytes(), 200, GUARDS, kind)
 
 
-def _page(title: str, body: str, more: str = "") -> str:
+def _page(title: str, body: str, more: str = "", script: str = "") -> str:
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
         '<meta name="viewport" content="width=device-width"><link rel="stylesheet" href="/sign-in/page.css"></head>'
         f"<body><main{more}><h1>{escape(title)}</h1>{body}"
-        '<p id="told" role="alert"></p></main><script src="/sign-in/page.js"></script></body></html>'
+        f'<p id="told" role="alert"></p></main>{script}</body></html>'
     )
