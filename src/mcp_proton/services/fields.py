@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, time
 from enum import Enum
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_args
 from zoneinfo import ZoneInfo
@@ -244,6 +245,7 @@ def own(request: Asked) -> Asked:
     return request.model_copy(update=blank) if blank else request
 
 
+@cache
 def untrusted_names(model: type[BaseModel]) -> frozenset[str]:
     """Return the names of a result's fields, at any depth, that hold strangers' text."""
     names: set[str] = set()
