@@ -22,7 +22,7 @@ P-60 P-92 J-02 J-03 A-42 A-46 A-20 A-21 A-22 A-23 A-25 A-40 A-41 A-43 A-44 A-45 
 J-26 J-27 J-110 J-111 J-103 J-106 N-12
 J-15 J-60 J-61 J-62 J-63 J-64 J-65 J-66 J-67 J-68 J-69 J-70 J-71 J-72 J-73 J-74 J-75 J-76 J-90 N-4 N-1 N-13
 A-83 A-84
-A-30 A-32 A-33 J-84 J-85 J-86 J-88 J-92
+A-30 A-32 A-33 A-34 J-84 J-85 J-86 J-88 J-92
 """.split()  # noqa: SIM905 - easier to read and edit than a list
 
 
