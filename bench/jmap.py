@@ -1,16 +1,18 @@
-"""JMAP on Cyrus: a page and a walk over ids, against a blocking socket that sends the same octets and looks at no answer."""
+"""JMAP on Cyrus: pages, a search and a walk over ids, against a blocking socket that sends the same octets and looks at no
+answer."""
 
 from __future__ import annotations
 
 import asyncio
 import base64
 import socket
+import tracemalloc
 from collections.abc import Awaitable, Callable
 from urllib.parse import urlsplit
 
 from mcp_proton.domain.mail import Mailbox, Role
 from mcp_proton.domain.ports import Page
-from mcp_proton.domain.query import All, Contains, Field
+from mcp_proton.domain.query import All, And, Contains, Field, HasFlag, Size
 from mcp_proton.domain.walk import Interval
 from mcp_proton.jmap.backend import JmapBackend
 from mcp_proton.jmap.endpoint import Credentials, Endpoint
@@ -21,7 +23,7 @@ from tests.servers.fixtures import running
 from .places import letters
 from .timing import Figure, absolute, medians, ratio
 
-MESSAGES = 10_000
+MESSAGES = 50_000
 
 
 def measure() -> list[Figure]:
@@ -43,6 +45,7 @@ async def _measured(account: Account) -> list[Figure]:
         inbox = next(box for box in await backend.mailboxes() if box.role is Role.INBOX)
         figures = [await _page(backend, raw, inbox, count) for count in (50, 499)]
         figures.append(await _walk(backend, raw, inbox))
+        figures.append(await _memory(backend, inbox))
         figures.append(await _search(backend, raw, inbox))
         return figures + await _requests(backend, inbox)
     finally:
@@ -72,6 +75,25 @@ async def _walk(backend: JmapBackend, raw: Raw, inbox: Mailbox) -> Figure:
     return ratio(f"Cyrus JMAP: walk over {MESSAGES} ids against the same requests raw", mine, floor, 1.5)
 
 
+async def _memory(backend: JmapBackend, inbox: Mailbox) -> Figure:
+    """What a walk holds at most, beyond what it holds after its first tenth."""
+    peaks = []
+    tracemalloc.start()
+    try:
+        for most in (MESSAGES // 10, MESSAGES):
+            tracemalloc.reset_peak()
+            before, at = tracemalloc.get_traced_memory()[0], 0
+            while at < most:
+                at += len((await backend.ids(inbox, Interval(), at, 100)).handles)
+            peaks.append(tracemalloc.get_traced_memory()[1] - before)
+    finally:
+        tracemalloc.stop()
+    grown = max(0, peaks[1] - peaks[0]) / (1 << 20)
+    return absolute(
+        f"Cyrus JMAP: memory of a walk over {MESSAGES} ids beyond that over a tenth of them", grown, 0.5, "MiB"
+    )
+
+
 async def _search(backend: JmapBackend, raw: Raw, inbox: Mailbox) -> Figure:
     async def ours() -> None:
         found = await backend.search([inbox], Contains(Field.FROM, "needle@rare"), Page(500, budget=120))
@@ -85,7 +107,9 @@ async def _requests(backend: JmapBackend, inbox: Mailbox) -> list[Figure]:
     row = (await backend.search([inbox], All(), Page(1))).rows[0]
     acts: dict[str, Callable[[], Awaitable[object]]] = {
         "list of 50": lambda: backend.search([inbox], All(), Page(50)),
+        "search by flag and size": lambda: backend.search([inbox], And((HasFlag("flagged"), Size(10))), Page(50)),
         "structure of a message": lambda: backend.structure(row.handle),
+        "conversation of a message": lambda: backend.powers.conversation(row.handle, [inbox]),
         "envelopes of a few": lambda: backend.envelopes([row.handle]),
     }
     figures = []

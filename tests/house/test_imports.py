@@ -132,6 +132,7 @@ def test_what_the_house_allows_passes(tmp_path: Path) -> None:
         ("jobs/runner", "httpx2", "HTTP to others"),
         ("imap/session", "httpx2", "HTTP to others"),
         ("services/door", "pypdfium2", "readers of documents"),
+        ("mcp/server", "opentelemetry.trace", "OpenTelemetry"),
         ("services/door", "mcp_proton.documents.pdf", "ports, not servers"),
         ("services/operations/reading", "mcp_proton.services.operations.filing", "do not know one another"),
     ],

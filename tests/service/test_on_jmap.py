@@ -155,3 +155,18 @@ async def test_handing_a_mail_over_takes_two_requests_and_what_is_looked_for_aro
         acting = [names for names in server.called if any(name.endswith(("/set", "/import")) for name in names)]
         assert acting == [["Email/import", "EmailSubmission/set"]]
         assert len(server.asked) - before <= 5
+
+
+async def test_the_automatic_reply_is_set_on_the_server_once_the_owner_said_yes() -> None:
+    """J-45, J-46: an HTML text that was set elsewhere would be sent beside ours, so it goes."""
+    async with jmap_house() as (server, house):
+        house.rules(preset="assistant")
+        server.methods.around.vacation |= {"htmlBody": "<p>old</p>", "subject": "Away"}
+        asked = await house.ask("vacation_update", enabled=True, text="Back on Monday.", until="2026-12-14T08:00:00Z")
+        assert asked["status"] == "approval_pending"
+        assert not any("VacationResponse/set" in names for names in server.called)
+        await house.owner_asks("approvals_approve", operation_id=asked["operation_id"])
+        told = await house.ask("operations_resume", operation_id=asked["operation_id"])
+        assert (told["status"], told["text"], told["subject"]) == ("ok", "Back on Monday.", "Away")
+        now = server.methods.around.vacation
+        assert (now["isEnabled"], now["htmlBody"], now["toDate"]) == (True, None, "2026-12-14T08:00:00Z")

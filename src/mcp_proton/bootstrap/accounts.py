@@ -38,6 +38,7 @@ class Accounts:
         self._config = config
         self._make = make
         self._made: dict[str, MailBackend] = {}
+        self._looks: dict[str, Callable[[], tuple[int, int]]] = {}
 
     def backend(self, name: str) -> MailBackend:
         """Return the account's backend."""
@@ -47,6 +48,14 @@ class Accounts:
             self._made[name] = self._make(name, self._config.accounts[name])
         return self._made[name]
 
+    def connections(self) -> dict[str, tuple[int, int]]:
+        """Return, for each IMAP account in use, how many connections are open and how many of them are used."""
+        return {name: look() for name, look in self._looks.items()}
+
+    def watch(self, name: str, look: Callable[[], tuple[int, int]]) -> None:
+        """Have an account's connections counted by asking `look`."""
+        self._looks[name] = look
+
     async def aclose(self) -> None:
         """Close every backend that was made."""
         for backend in self._made.values():
@@ -55,6 +64,7 @@ class Accounts:
 
 def served(found: Settings, vault: SecretProvider, known: KnownFindings) -> Accounts:
     """Return the owner's accounts as the service uses them: what they remember lies in the state folder."""
+    from mcp_proton.imap.backend import ImapBackend
     from mcp_proton.services.wrappers import RetryReads
     from mcp_proton.storage.dates import FileDateIndexes
     from mcp_proton.storage.sightings import FileSightings
@@ -63,9 +73,13 @@ def served(found: Settings, vault: SecretProvider, known: KnownFindings) -> Acco
     sightings = FileSightings(found.folders.state / "sync")
 
     def made(name: str, account: Account) -> MailBackend:
-        return RetryReads(backend(name, account, vault, dates=dates, known=known, sightings=sightings))
+        inner = backend(name, account, vault, dates=dates, known=known, sightings=sightings)
+        if isinstance(inner, ImapBackend):
+            accounts.watch(name, lambda: inner.connections)
+        return RetryReads(inner)
 
-    return Accounts(found.config, made)
+    accounts = Accounts(found.config, made)
+    return accounts
 
 
 def tried(found: Settings, name: str, vault: SecretProvider, known: KnownFindings) -> BridgeBackend:

@@ -21,18 +21,29 @@ from mcp_proton.policy.model import Policy
 from mcp_proton.storage.switchfile import SwitchFile
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
+    from collections.abc import AsyncIterator, Callable, Mapping
 
     from mcp_proton.bridge.trials import Trials
     from mcp_proton.domain.ports import SecretProvider
     from mcp_proton.services.service import MailService
     from mcp_proton.storage.artifacts import FileArtifacts
     from mcp_proton.storage.journal import SqlJournal
+    from mcp_proton.storage.links import SqlLinks
     from mcp_proton.storage.passkeys import SqlPasskeys
     from mcp_proton.storage.sign_ins import SqlSignIns
     from mcp_proton.storage.tokens import SqlTokens
 
 TIDY_AFTER = 30.0
+
+
+@dataclass(frozen=True)
+class Load:
+    """How busy a world is: how long lines of the journal wait, in seconds; how many connections each account has open, and
+    how many of them are used.
+    """
+
+    lag: float
+    connections: Mapping[str, tuple[int, int]]
 
 
 @dataclass(frozen=True)
@@ -47,7 +58,9 @@ class Running:
     tokens: SqlTokens
     passkeys: SqlPasskeys
     sign_ins: SqlSignIns
+    links: SqlLinks
     callers: Callers
+    load: Callable[[], Load]
 
 
 @asynccontextmanager
@@ -78,6 +91,7 @@ async def opened(found: Settings, vault: SecretProvider, environ: Mapping[str, s
     from mcp_proton.storage.files import private_folder
     from mcp_proton.storage.journal import SqlJournal
     from mcp_proton.storage.leases import SqlLeases
+    from mcp_proton.storage.links import SqlLinks
     from mcp_proton.storage.mail_files import FileMailFiles
     from mcp_proton.storage.policyfile import PolicyInForce
     from mcp_proton.storage.runners import Runner
@@ -103,6 +117,7 @@ async def opened(found: Settings, vault: SecretProvider, environ: Mapping[str, s
         most_octets=kept.artifact_megabytes << 20,
         exports=lambda: rules.folders(Effect.EXPORT),
     )
+    links = SqlLinks(database, clock, kept.upload_megabytes << 20)
     world = World(
         catalog=registry.load(),
         accounts=accounts,
@@ -123,9 +138,14 @@ async def opened(found: Settings, vault: SecretProvider, environ: Mapping[str, s
         documents=ChildDocuments(),
         files=FileMailFiles(exports=lambda: rules.folders(Effect.EXPORT), imports=lambda: rules.folders(Effect.IMPORT)),
         remote=Internet(kept),
+        links=links,
         alarm=SqlSwitches(database, switches_file(found), clock).freeze,
         clear=lambda: trials.clear(accounts.names),
     )
+
+    def load() -> Load:
+        return Load(journal.lag, accounts.connections())
+
     service = MailService(world)
     tidying = asyncio.create_task(_tidy(journal, artifacts, timedelta(days=kept.journal_days)))
     try:
@@ -138,7 +158,9 @@ async def opened(found: Settings, vault: SecretProvider, environ: Mapping[str, s
             tokens_in(found, database),
             passkeys_in(database),
             sign_ins_in(found, database),
+            links,
             callers,
+            load,
         )
     finally:
         await service.aclose()

@@ -9,7 +9,7 @@ Of the mail itself nothing is kept: its Message-ID, digests, envelope and times.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -117,6 +117,10 @@ class Sendings(Protocol):
 
     async def waiting(self, account: str, since: datetime) -> Sequence[Sending]:
         """Return the sendings that are open, whenever they began, and all that began since then."""
+        ...
+
+    async def tally(self) -> Mapping[Stage, int]:
+        """Return how many mails are remembered at each stage, in all accounts."""
         ...
 
     async def reached(self, account: str, recipients: Collection[str]) -> frozenset[str]:

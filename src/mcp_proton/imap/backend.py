@@ -297,6 +297,11 @@ class ImapBackend:
     def _manners(self) -> Manners:
         return GMAIL if self._is_gmail() else STANDARD
 
+    @property
+    def connections(self) -> tuple[int, int]:
+        """How many connections are open, and how many of them are used."""
+        return (0, 0) if self._made is None else (self._made.open_sessions, self._made.busy_sessions)
+
     # --- parts ------------------------------------------------------------------------------------------------------
 
     def _pool(self) -> Pool:

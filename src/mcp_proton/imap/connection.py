@@ -13,8 +13,10 @@ import math
 import re
 import secrets
 import string
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from mcp_proton.domain import exchanges
 from mcp_proton.domain.errors import Defect, MailError, Untrusted
 from mcp_proton.imap import writer
 from mcp_proton.imap.append_command import pieces
@@ -23,7 +25,7 @@ from mcp_proton.imap.codes import split
 from mcp_proton.imap.errors import ConnectionLost, LimitExceeded, ProtocolViolation, TimedOut, border, ours, rejection
 from mcp_proton.imap.responses import Response, ResponseReader, Status
 from mcp_proton.imap.rows import FetchRow
-from mcp_proton.imap.running import Running, outcome
+from mcp_proton.imap.running import Running, outcome, told
 from mcp_proton.imap.wire import Wire
 
 if TYPE_CHECKING:
@@ -179,6 +181,8 @@ class Connection:
         ask.tag = tag
         running = Running(ask, tag, self._loop.time(), self._loop.create_future(), silence=silence)
         self._running[tag] = running
+        if exchanges.heard() and not ask.exclusive:  # IDLE lasts as long as nothing happens
+            running.done.add_done_callback(partial(told, running, self._loop.time()))
         self._settled.clear()
         self._expect()
         self._arm()

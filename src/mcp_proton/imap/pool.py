@@ -102,6 +102,16 @@ class Pool:
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
+    @property
+    def open_sessions(self) -> int:
+        """How many connections are logged in, used or kept."""
+        return len(self._in_use) + len(self._kept)
+
+    @property
+    def busy_sessions(self) -> int:
+        """How many of them somebody uses."""
+        return len(self._in_use)
+
     @asynccontextmanager
     async def reading(
         self, mailbox: str | bytes, *, caller: str = "", uidvalidity: int | None = None

@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from mcp_proton.domain import exchanges
 from mcp_proton.domain.errors import Ambiguous, Defect, MailError
+from mcp_proton.domain.exchanges import Exchange
+from mcp_proton.imap.errors import Rejected
 
 if TYPE_CHECKING:
     import asyncio
@@ -28,6 +31,18 @@ class Running(Generic[T]):
     """nobody waits for it any more"""
     silence: float | None = None
     """its own limit of silence; None: that of the connection"""
+
+
+def told(running: Running[Any], began: float, done: asyncio.Future[Done]) -> None:
+    """Tell whoever watches how a command ended."""
+    if done.cancelled():
+        end = "left"
+    elif (error := done.exception()) is None:
+        end = "ok"
+    else:
+        end = "refused" if isinstance(error, Rejected) else "lost"
+    seconds = done.get_loop().time() - began
+    exchanges.tell(Exchange("imap", running.ask.name, seconds, end))
 
 
 def outcome(ask: Ask[Any], reason: MailError) -> MailError:

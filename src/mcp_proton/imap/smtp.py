@@ -7,13 +7,16 @@ login: Bridge signs out without a word.
 from __future__ import annotations
 
 import asyncio
+import time
 from base64 import b64encode
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from aiosmtplib.esmtp import parse_esmtp_extensions
 
+from mcp_proton.domain import exchanges
 from mcp_proton.domain.errors import Defect, MailError, Unavailable, Unsupported, Untrusted
+from mcp_proton.domain.exchanges import Exchange
 from mcp_proton.imap import bearer, tls
 from mcp_proton.imap.bearer import Challenge
 from mcp_proton.imap.endpoint import TlsMode
@@ -21,13 +24,14 @@ from mcp_proton.imap.errors import ConnectionLost, ProtocolViolation, smtp_borde
 from mcp_proton.imap.smtp_wire import Wire
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping, Sequence
+    from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 
     from aiosmtplib import SMTPResponse
 
     from mcp_proton.imap.endpoint import Endpoint
     from mcp_proton.imap.limits import SubmissionTiming
 
+_COMMANDS = frozenset({b"EHLO", b"AUTH", b"MAIL", b"RCPT", b"DATA", b"DATA END", b"QUIT"})
 READY, GO_ON, TEXT_NEXT, LOGGED_IN = 220, 334, 354, 235
 
 
@@ -126,7 +130,7 @@ class Conversation:
         with smtp_border("waiting whether the message was taken"):
             self._wire.write(self._last + mark)
             async with asyncio.timeout(self._timing.end):
-                return await self._answer
+                return await _told(b"DATA END", self._answer)
 
     async def goodbye(self) -> None:
         """QUIT, briefly; then the connection is closed whatever was said."""
@@ -175,7 +179,24 @@ class Conversation:
 
     async def _ask(self, doing: str, *words: bytes) -> SMTPResponse:
         with smtp_border(doing):
-            return await self._wire.ask(*words, patience=self._timing.reply)
+            return await _told(words[0], self._wire.ask(*words, patience=self._timing.reply))
+
+
+async def _told(command: bytes, answer: Awaitable[SMTPResponse]) -> SMTPResponse:
+    """Wait for an answer, and tell whoever watches how long that took. What is no command of ours is a word of a login."""
+    if not exchanges.heard():
+        return await answer
+    name = command.decode() if command in _COMMANDS else "AUTH"
+    began, end = time.perf_counter(), "lost"
+    try:
+        reply = await answer
+        end = "ok" if reply.code < 400 else "refused"
+    except asyncio.CancelledError:
+        end = "left"
+        raise
+    finally:
+        exchanges.tell(Exchange("smtp", name, time.perf_counter() - began, end))
+    return reply
 
 
 async def _connected(endpoint: Endpoint, timing: SubmissionTiming) -> Wire:

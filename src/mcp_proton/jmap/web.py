@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 
 import httpx2
 
-from mcp_proton.domain.errors import MailError, Stale
+from mcp_proton.domain import exchanges
+from mcp_proton.domain.errors import Ambiguous, MailError, Stale, Unavailable
+from mcp_proton.domain.exchanges import Exchange
 from mcp_proton.jmap import patience
 from mcp_proton.jmap.endpoint import Auth
 from mcp_proton.jmap.errors import LimitExceeded, ProtocolViolation, border, is_over, of_status, unsure
@@ -143,13 +145,18 @@ class Web:
         client = self._client()
         shown = {**headers, "Authorization": await self._authorization()}
         self.requests += 1
+        began, end = time.perf_counter(), "left"
         try:
             with border(doing, changes=changes):
                 async with client.stream(method, url, headers=shown, content=content) as answer:
                     yield answer
+            end = "ok"
         except MailError as error:
+            end = "lost" if isinstance(error, Unavailable | Ambiguous) else "refused"
             self._patience.note(error)
             raise
+        finally:
+            exchanges.tell(Exchange("jmap", method, time.perf_counter() - began, end))
         self._patience.well()
 
     async def _check(self, answer: httpx2.Response, *, changes: bool) -> None:

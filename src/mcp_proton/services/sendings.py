@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 
-from mcp_proton.domain.sendings import MAY_HAVE_LEFT, Sending
+from mcp_proton.domain.sendings import MAY_HAVE_LEFT, Sending, Stage
 
 
 class InMemory:
@@ -37,6 +38,10 @@ class InMemory:
         """Those open or young."""
         mine = [one for one in self._kept.values() if one.account == account]
         return [one for one in mine if one.is_open or one.begun >= since]
+
+    async def tally(self) -> Mapping[Stage, int]:
+        """Count them all."""
+        return Counter(one.stage for one in self._kept.values())
 
     async def reached(self, account: str, recipients: Collection[str]) -> frozenset[str]:
         """Those of earlier mails."""

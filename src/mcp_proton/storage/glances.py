@@ -48,6 +48,11 @@ class Glances:
         if self._task is None or self._task.done():
             self._task = asyncio.get_running_loop().create_task(self._soon())
 
+    @property
+    def oldest(self) -> datetime | None:
+        """Since when the line waits that was queued first; None where none does."""
+        return self._waiting[0][2] if self._waiting else None
+
     async def flush(self) -> None:
         """Write what waits. Raises `Unavailable` and keeps the rest when the store does not take it."""
         async with self._flushing:

@@ -81,6 +81,12 @@ class SqlJournal:
         """Note a finished read; see the port."""
         self._glances.add(opening, status, self._clock.now())
 
+    @property
+    def lag(self) -> float:
+        """For how many seconds the line of a finished read has waited that waits longest: above 2 the store is in trouble."""
+        oldest = self._glances.oldest
+        return max(0.0, (self._clock.now() - oldest).total_seconds()) if oldest else 0.0
+
     async def read(self, operation_id: str, caller: Caller) -> Record:
         """Return a record of this caller's; see the port."""
         async with self._database.reading() as connection:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import and_, insert, or_, select, update
+from sqlalchemy import and_, func, insert, or_, select, update
 
 from mcp_proton.domain.handles import Handle
 from mcp_proton.domain.outgoing import Accepted
@@ -15,7 +15,7 @@ from .instants import moment, ticks
 from .tables import sendings
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from datetime import datetime
 
     from sqlalchemy import Row, Select
@@ -63,6 +63,12 @@ class SqlSendings:
         )
         mine = select(sendings).where(sendings.c.account == account, still)
         return await self._read(mine.order_by(sendings.c.begun))
+
+    async def tally(self) -> Mapping[Stage, int]:
+        """Count them in the store; see the port."""
+        counted = select(sendings.c.stage, func.count()).group_by(sendings.c.stage)
+        async with self._database.reading() as connection:
+            return {Stage(stage): number for stage, number in (await connection.execute(counted)).all()}
 
     async def reached(self, account: str, recipients: Collection[str]) -> frozenset[str]:
         """Return those that were written to before; see the port."""

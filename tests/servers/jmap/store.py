@@ -57,6 +57,7 @@ class Store:
         self.sent: list[tuple[str, list[str], bytes]] = []
         """what was submitted: sender, recipients, octets"""
         self._made = 0
+        self._threads: dict[str, str] = {}
         for role in ROLES:
             self.folder(role.title(), role=role)
 
@@ -82,9 +83,9 @@ class Store:
         """A message arrives."""
         octets = raw.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
         made = Stored(f"e{self._next()}", octets, received, set(mailboxes), set(keywords))
-        refers = {*(_ids(made.parsed["references"]) or ()), *(_ids(made.parsed["in-reply-to"]) or ())}
-        near = (one for one in self.emails.values() if refers & set(_ids(one.parsed["message-id"]) or ()))
-        made.thread = next((one.thread for one in near), f"T{made.id}")
+        refers = [*(_ids(made.parsed["references"]) or ()), *(_ids(made.parsed["in-reply-to"]) or ())]
+        made.thread = next((self._threads[one] for one in refers if one in self._threads), f"T{made.id}")
+        self._threads |= dict.fromkeys(_ids(made.parsed["message-id"]) or (), made.thread)
         self.emails[made.id] = made
         return made
 

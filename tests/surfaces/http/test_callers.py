@@ -133,7 +133,7 @@ def test_another_s_handle_cursor_account_and_operation_are_as_if_they_were_not_t
 def test_a_token_that_the_mail_server_refuses_is_told_apart_from_one_that_is_over(
     issuer: Issuer, service: Service, household: InThread
 ) -> None:
-    """J-90: ours is a 401 over HTTP; theirs an ordinary answer that says that a new login does not help."""
+    """J-90, J-105: ours is a 401 over HTTP; theirs an ordinary answer that says that a new login does not help."""
     shown = token(issuer, "anna", jti="refused upstream")
     household.server.bad.add("sub-anna")
     told = asked(service, shown, "messages_list")

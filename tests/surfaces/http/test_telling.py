@@ -12,6 +12,7 @@ from mcp.shared.exceptions import MCPError
 
 from tests.surfaces.cli.lab import CANARY, Bridge
 
+from .collector import Collector
 from .process import Service
 from .speaking import Raw, session
 
@@ -43,13 +44,14 @@ async def _use(url: str, token: str) -> None:
 
 
 @pytest.mark.parametrize("form", ["text", "json"])
-async def test_nothing_of_mail_and_no_token_is_in_logs_or_metrics(owner: Owner, form: str) -> None:
+async def test_nothing_of_mail_and_no_token_is_in_logs_metrics_or_traces(owner: Owner, form: str) -> None:
     """P-98, J-130, J-133: with everything turned on that can be."""
     token = owner.json("clients", "rotate", "hermes")["token"]
-    with Bridge() as own:
+    with Bridge() as own, Collector() as collector:
         owner.connect(own)
         own.deliver(CANARY)
         more = {
+            "OTEL_EXPORTER_OTLP_ENDPOINT": collector.url,
             "MCP_PROTON_LOG": "debug",
             "MCP_PROTON_LOG_FORMAT": form,
             "MCP_PROTON_METRICS_LISTEN": "127.0.0.1:0",
@@ -59,11 +61,13 @@ async def test_nothing_of_mail_and_no_token_is_in_logs_or_metrics(owner: Owner, 
             with httpx2.Client(trust_env=False) as plain:
                 metrics = plain.get(_measuring(service)).text
             assert service.end() == 0
-        told = service.output + metrics
+        told = service.output + metrics + collector.octets.decode("latin-1")
         for secret in (CANARY, SENDER, own.username, own.password, token, token.rpartition("_")[2], "Hello"):
             assert secret not in told, secret
     assert 'mcp_proton_tool_calls_total{client="hermes",operation="messages_search",status="ok"} 2.0' in metrics
     assert 'mcp_proton_refusals_total{event="invalid_token"} 1.0' in metrics
+    assert 'mcp_proton_mail_exchanges_total{command="UID STORE",end="ok",protocol="imap"} 1.0' in metrics
+    assert "call messages_search" in {span.name for span in collector.spans}
     lines = [line for line in service.output.splitlines() if "messages_search" in line]
     assert len(lines) == 2
     if form == "json":
@@ -125,3 +129,64 @@ def test_it_is_not_ready_when_the_mail_server_is_gone(owner: Owner) -> None:
             assert ready.status_code == 503
             assert ready.json() == {"ready": False, "storage": "ok", "accounts": 1, "reachable": 0}
             assert raw.http.get(service.url.replace("/mcp", "/health")).status_code == 200
+
+
+def test_a_call_and_its_commands_to_the_mail_server_are_one_trace(owner: Owner) -> None:
+    """J-133: gone on with from the client's own trace, and told to the collector that the environment names."""
+    token = owner.json("clients", "rotate", "hermes")["token"]
+    trace = "0af7651916cd43dd8448eb211c80319c"
+    with Collector() as collector:
+        more = {"OTEL_EXPORTER_OTLP_ENDPOINT": collector.url, "OTEL_SERVICE_NAME": "my-mail"}
+        with Service("--listen", "127.0.0.1:0", home=owner.home, more=more) as service:
+            with Raw(service.url, token) as raw:
+                raw.http.headers["traceparent"] = f"00-{trace}-b7ad6b7169203331-01"
+                assert '"status":"ok"' in raw.call("messages_list", limit=1).text
+                raw.call("messages_list", bogus=1)
+            assert service.end() == 0
+    ours = [span for span in collector.spans if span.trace_id.hex() == trace]
+    calls = [span for span in ours if span.name == "call messages_list"]
+    assert [collector.told(span).get("mcp_proton.status") for span in calls] == ["ok", "refused"]
+    below = [span for span in ours if span.parent_span_id == calls[0].span_id]
+    assert {"imap EXAMINE", "imap UID FETCH"} <= {span.name for span in below}
+    for span in below:
+        assert span.start_time_unix_nano >= calls[0].start_time_unix_nano
+        assert set(collector.told(span)) == {"network.protocol.name", "mcp_proton.end"}
+    assert b"my-mail" in collector.octets
+
+
+def test_a_collector_that_is_gone_costs_nothing_but_its_traces(owner: Owner) -> None:
+    token = owner.json("clients", "rotate", "hermes")["token"]
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        more = {"OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{taken.getsockname()[1]}"}
+        with Service("--listen", "127.0.0.1:0", home=owner.home, more=more) as service:
+            with Raw(service.url, token) as raw:
+                assert '"status":"ok"' in raw.call("messages_list", limit=1).text
+            assert service.end() == 0
+    assert "Traceback" not in service.output
+
+
+def test_metrics_tell_of_mail_servers_the_journal_and_what_was_sent(owner: Owner) -> None:
+    """J-132."""
+    token = owner.json("clients", "rotate", "hermes")["token"]
+    with Bridge() as own:
+        owner.connect(own)
+        owner.write_policy('preset = "autonomous"\n')
+        more = {"MCP_PROTON_METRICS_LISTEN": "127.0.0.1:0"}
+        with Service("--listen", "127.0.0.1:0", home=owner.home, more=more) as service:
+            with Raw(service.url, token) as raw:
+                assert '"status":"ok"' in raw.call("messages_list", limit=1).text
+                assert "accepted" in raw.call("mail_send", to=[own.username], subject="Hello", text="x").text
+            with httpx2.Client(trust_env=False) as plain:
+                told = plain.get(_measuring(service)).text
+    for line in (
+        'mcp_proton_mail_exchanges_total{command="LIST",end="ok",protocol="imap"} 1.0',
+        'mcp_proton_mail_exchanges_total{command="AUTH",end="ok",protocol="smtp"} 1.0',
+        'mcp_proton_mail_exchanges_total{command="DATA END",end="ok",protocol="smtp"} 1.0',
+        'mcp_proton_mail_exchange_seconds_count{command="LIST",protocol="imap"} 1.0',
+        'mcp_proton_mail_connections{account="personal",state="busy"} 0.0',
+        'mcp_proton_sendings{stage="accepted"} 1.0',
+        'mcp_proton_sendings{stage="unknown"} 0.0',
+        "mcp_proton_journal_lag_seconds ",
+    ):
+        assert line in told, line

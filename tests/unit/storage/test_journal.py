@@ -190,6 +190,16 @@ async def test_a_read_never_waits_and_is_in_the_journal_soon(journal):
     assert {one.status for one in found} == {Status.SUCCEEDED}
 
 
+async def test_how_long_a_read_waits_for_its_line_is_known(journal, clock):
+    """J-132."""
+    assert journal.lag == 0
+    journal.glance(opening(Effect.READ), Status.SUCCEEDED)
+    clock.wind(seconds=3)
+    assert journal.lag == 3
+    await journal.usage(())
+    assert journal.lag == 0
+
+
 async def test_queued_reads_are_written_on_closing(database, clock):
     journal = SqlJournal(database, clock)
     for _ in range(1_234):

@@ -127,3 +127,10 @@ async def test_reached_are_the_recipients_of_mail_that_may_have_left(memory: Mem
     asked = ["ANNA@example.org", "eve@example.org", "new@example.org"]
     assert await memory.sendings.reached("personal", asked) == {"anna@example.org"}
     assert await memory.sendings.reached("work", asked) == frozenset()
+
+
+async def test_how_many_came_how_far_is_counted_over_all_accounts(memory: Memory) -> None:
+    """J-132."""
+    for stage, account in ((Stage.FOUND, "personal"), (Stage.FOUND, "work"), (Stage.UNKNOWN, "personal")):
+        await memory.sendings.begin(sending(await memory.operation(), stage=stage, account=account))
+    assert dict(await memory.sendings.tally()) == {Stage.FOUND: 2, Stage.UNKNOWN: 1}

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from mcp_proton import bootstrap
 from mcp_proton.config.serving import Place, place
+from mcp_proton.domain import exchanges
 from mcp_proton.domain.errors import MailError, NotFound
 from mcp_proton.mcp.logs import to_stderr
 
@@ -30,8 +31,13 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
     from mcp_proton.config.tables import Service
+    from mcp_proton.mcp.doorway import Gate
 
     from .metrics import Metrics
+    from .tracing import Tracing
+
+_COLLECTOR = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+_log = logging.getLogger(__name__)
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -56,14 +62,21 @@ async def _serve(where: Place | None, *, demo: bool) -> None:
         to_stderr(getattr(logging, service.log.upper()), service.log_format)
         door = listening.opened(where or place(service.listen), service.socket_group)
         stack.callback(door.close)
+        running.links.origin = service.public_url or (None if door.path else str(door))
         limits, observers, notices = Limits(service), [watching.audit], watching.Notices()
         doors: list[tuple[ASGIApp, socket]] = []
         metrics = _metrics(running, service, stack, doors)
         if metrics is not None:
             observers.append(metrics.called)
+            stack.callback(exchanges.listen(metrics.exchanged))
             notices = watching.Notices(metrics.noticed)
         trusted, front = await stack.enter_async_context(identity(running, door, notices))
-        gate = watching.Watched(limits, observers)
+        gate: Gate = watching.Watched(limits, observers)
+        tracing = _tracing()
+        if tracing is not None:
+            gate = tracing.gate(gate)
+            stack.callback(exchanges.listen(tracing.exchanged))
+            stack.push_async_callback(tracing.aclose)
         app = Application(running, gate, Readiness(running).look, notices, trusted, front)
         stack.push_async_callback(app.aclose)
         if metrics is not None:
@@ -82,11 +95,23 @@ def _metrics(
         return None
     from .metrics import Metrics
 
-    metrics, door = Metrics(running.service.world.journal), listening.opened(place(service.metrics_listen))
+    metrics, door = Metrics(running), listening.opened(place(service.metrics_listen))
     stack.callback(door.close)
     doors.append((metrics, door.socket))
     watching.write("measuring", where=f"{door}/metrics")
     return metrics
+
+
+def _tracing() -> Tracing | None:
+    """Begin to trace, where the environment names a collector and the extra is there."""
+    if not any(os.environ.get(name) for name in _COLLECTOR):
+        return None
+    try:
+        from .tracing import Tracing
+    except ModuleNotFoundError:
+        _log.warning("a collector for traces is named, but the extra is missing: pip install 'mcp-proton[otlp]'")
+        return None
+    return Tracing()
 
 
 async def _announce(door: listening.Listening, running: bootstrap.Running, *, demo: bool) -> None:

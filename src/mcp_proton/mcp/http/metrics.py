@@ -11,13 +11,15 @@ from starlette.responses import PlainTextResponse, Response
 from mcp_proton.domain.caller import owner
 from mcp_proton.domain.errors import MailError
 from mcp_proton.domain.outcome import Status
+from mcp_proton.domain.sendings import Stage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-    from mcp_proton.domain.ports import Journal
+    from mcp_proton.bootstrap import Running
+    from mcp_proton.domain.exchanges import Exchange
     from mcp_proton.domain.turns import Turns
 
     from .sessions import Sessions
@@ -31,9 +33,9 @@ _MOST_WAITING = 1_000
 class Metrics:
     """What happened since the start, and what is now. An ASGI application that serves `/metrics`."""
 
-    def __init__(self, journal: Journal) -> None:
+    def __init__(self, running: Running) -> None:
         self.registry = CollectorRegistry()
-        self._journal = journal
+        self._running = running
         self._guarded = HostOriginGuardMiddleware(self._served, mode="strict")
         self._calls = Counter(
             "mcp_proton_tool_calls",
@@ -54,8 +56,32 @@ class Metrics:
         self._events = Counter(
             "mcp_proton_refusals", "Requests that reached no call, by why", ("event",), registry=self.registry
         )
+        self._exchanges = Histogram(
+            "mcp_proton_mail_exchange_seconds",
+            "How long mail servers took to answer a command",
+            ("protocol", "command"),
+            buckets=_BUCKETS,
+            registry=self.registry,
+        )
+        self._ends = Counter(
+            "mcp_proton_mail_exchanges",
+            "Commands to mail servers, by how they ended",
+            ("protocol", "command", "end"),
+            registry=self.registry,
+        )
+        self._connections = Gauge(
+            "mcp_proton_mail_connections", "IMAP connections now", ("account", "state"), registry=self.registry
+        )
+        self._sendings = Gauge(
+            "mcp_proton_sendings", "Mails that were about to leave, by what became of them", ("stage",),
+            registry=self.registry,
+        )  # fmt: skip
         self._waiting = Gauge(
             "mcp_proton_approvals_waiting", "Operations that wait for the owner", registry=self.registry
+        )
+
+        self._gauge(
+            "mcp_proton_journal_lag_seconds", "How long journal lines of reads wait", lambda: running.load().lag
         )
 
     def watch(self, sessions: Sessions, turns: Turns) -> None:
@@ -69,6 +95,11 @@ class Metrics:
         self._calls.labels(seen.client, seen.operation, seen.status).inc()
         self._latency.labels(seen.operation).observe(seen.seconds)
         self._verdicts.labels(_verdict(seen)).inc()
+
+    def exchanged(self, exchange: Exchange) -> None:
+        """Count a command to a mail server."""
+        self._exchanges.labels(exchange.protocol, exchange.command).observe(exchange.seconds)
+        self._ends.labels(exchange.protocol, exchange.command, exchange.end).inc()
 
     def noticed(self, event: str) -> None:
         """Count something that is no call."""
@@ -87,14 +118,21 @@ class Metrics:
         await answer(scope, receive, send)
 
     async def _look(self) -> None:
+        world = self._running.service.world
+        for account, (opened, busy) in self._running.load().connections.items():
+            self._connections.labels(account, "busy").set(busy)
+            self._connections.labels(account, "idle").set(opened - busy)
         try:
-            waiting = await self._journal.recent(owner(), limit=_MOST_WAITING, statuses=(Status.PENDING,))
+            waiting = await world.journal.recent(owner(), limit=_MOST_WAITING, statuses=(Status.PENDING,))
+            stages = await world.sendings.tally()
         except MailError:
             self._waiting.set(float("nan"))
-        else:
-            self._waiting.set(len(waiting))
+            return
+        self._waiting.set(len(waiting))
+        for stage in Stage:
+            self._sendings.labels(stage.value).set(stages.get(stage, 0))
 
-    def _gauge(self, name: str, what: str, value: Callable[[], int]) -> None:
+    def _gauge(self, name: str, what: str, value: Callable[[], float]) -> None:
         Gauge(name, what, registry=self.registry).set_function(value)
 
 

@@ -64,13 +64,17 @@ class Subscribed(Result):
 
 
 class ListedMailbox(Result):
-    """One mailbox. `id` is there where the path had to be changed to be shown; use it instead."""
+    """One mailbox. `id` is there where the path had to be changed to be shown; use it instead.
+
+    `subscribed` is there where other mail programs do not show it.
+    """
 
     path: Stranger
     role: str
     id: str | None = None
     total: int | None = None
     unread: int | None = None
+    subscribed: str | None = None
 
 
 class MailboxList(Result):
@@ -163,7 +167,12 @@ def _count(rows: Sequence[Envelope], flag: Flag, *, absent: bool = False) -> int
 def _listed(box: Mailbox) -> ListedMailbox:
     changed = neutralise(box.path) != box.path
     return ListedMailbox(
-        path=box.path, role=box.role.value, id=box.tag if changed else None, total=box.total, unread=box.unread
+        path=box.path,
+        role=box.role.value,
+        id=box.tag if changed else None,
+        total=box.total,
+        unread=box.unread,
+        subscribed="no" if box.subscribed is False else None,
     )
 
 
