@@ -11,6 +11,7 @@ import pytest
 
 from mcp_proton.domain.caller import Audience, Caller, Surface, owner
 from mcp_proton.domain.handles import Handle
+from mcp_proton.domain.links import Links
 from mcp_proton.domain.transfer import MailFiles
 from mcp_proton.policy.model import Policy
 from mcp_proton.policy.reading import PolicyReader
@@ -62,6 +63,7 @@ class House:
     artifacts: MemoryArtifacts = field(default_factory=MemoryArtifacts)
     files: MailFiles | None = None
     remote: MemoryRemote = field(default_factory=MemoryRemote)
+    links: Links | None = None
     agent: Caller = field(default_factory=lambda: Caller("hermes", Audience.AGENT, Surface.TOOL))
 
     def __post_init__(self) -> None:
@@ -78,6 +80,7 @@ class House:
                 clock=self.clock,
                 files=self.files,
                 remote=self.remote,
+                links=self.links,
             )
         )
 

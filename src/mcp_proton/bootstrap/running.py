@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from mcp_proton.services.service import MailService
     from mcp_proton.storage.artifacts import FileArtifacts
     from mcp_proton.storage.journal import SqlJournal
+    from mcp_proton.storage.links import SqlLinks
     from mcp_proton.storage.passkeys import SqlPasskeys
     from mcp_proton.storage.sign_ins import SqlSignIns
     from mcp_proton.storage.tokens import SqlTokens
@@ -57,6 +58,7 @@ class Running:
     tokens: SqlTokens
     passkeys: SqlPasskeys
     sign_ins: SqlSignIns
+    links: SqlLinks
     callers: Callers
     load: Callable[[], Load]
 
@@ -89,6 +91,7 @@ async def opened(found: Settings, vault: SecretProvider, environ: Mapping[str, s
     from mcp_proton.storage.files import private_folder
     from mcp_proton.storage.journal import SqlJournal
     from mcp_proton.storage.leases import SqlLeases
+    from mcp_proton.storage.links import SqlLinks
     from mcp_proton.storage.mail_files import FileMailFiles
     from mcp_proton.storage.policyfile import PolicyInForce
     from mcp_proton.storage.runners import Runner
@@ -114,6 +117,7 @@ async def opened(found: Settings, vault: SecretProvider, environ: Mapping[str, s
         most_octets=kept.artifact_megabytes << 20,
         exports=lambda: rules.folders(Effect.EXPORT),
     )
+    links = SqlLinks(database, clock, kept.upload_megabytes << 20)
     world = World(
         catalog=registry.load(),
         accounts=accounts,
@@ -134,6 +138,7 @@ async def opened(found: Settings, vault: SecretProvider, environ: Mapping[str, s
         documents=ChildDocuments(),
         files=FileMailFiles(exports=lambda: rules.folders(Effect.EXPORT), imports=lambda: rules.folders(Effect.IMPORT)),
         remote=Internet(kept),
+        links=links,
         alarm=SqlSwitches(database, switches_file(found), clock).freeze,
         clear=lambda: trials.clear(accounts.names),
     )
@@ -153,6 +158,7 @@ async def opened(found: Settings, vault: SecretProvider, environ: Mapping[str, s
             tokens_in(found, database),
             passkeys_in(database),
             sign_ins_in(found, database),
+            links,
             callers,
             load,
         )

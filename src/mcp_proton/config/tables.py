@@ -315,7 +315,8 @@ class Service(Serving):
 class Storage(Table):
     """`[storage]`: how long what is kept. Zero days: not beyond the moment it is settled.
 
-    `fetch_megabytes` and `fetch_seconds` bound one file that is fetched from an https address.
+    `fetch_megabytes` and `fetch_seconds` bound one file that is fetched from an https address,
+    `upload_megabytes` one that is put to an upload link.
     """
 
     journal_days: Days = 90
@@ -323,6 +324,7 @@ class Storage(Table):
     artifact_days: Days = 1
     artifact_megabytes: Annotated[StrictInt, Field(ge=1, le=1_000_000)] = 1_024
     fetch_megabytes: Annotated[StrictInt, Field(ge=1, le=10_000)] = 25
+    upload_megabytes: Annotated[StrictInt, Field(ge=1, le=10_000)] = 100
     fetch_seconds: Annotated[StrictInt, Field(ge=1, le=3_600)] = 30
     date_index: StrictBool = True
 

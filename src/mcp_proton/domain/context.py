@@ -16,6 +16,7 @@ from .draft_notes import DraftNotes
 from .effects import Effect
 from .handles import Handle
 from .lease import Lease
+from .links import Links
 from .mail import Mailbox, Role
 from .outcome import Fate, Tally
 from .outgoing import Letter, Octets
@@ -93,6 +94,11 @@ class Context(Protocol):
     @property
     def remote(self) -> Remote:
         """Files on the internet."""
+        ...
+
+    @property
+    def links(self) -> Links:
+        """One-time links, where the service is reached over HTTP."""
         ...
 
     @property

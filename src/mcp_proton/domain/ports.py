@@ -179,8 +179,14 @@ class ArtifactWriter(Protocol):
 class Artifacts(Protocol):
     """Octets on the way in or out. Nothing is ever overwritten; an abandoned one leaves nothing behind."""
 
-    def create(self, caller: Caller, filename: str, media_type: str) -> AbstractAsyncContextManager[ArtifactWriter]:
-        """Begin an artifact in the managed store."""
+    def name(self) -> str:
+        """Return an id for an artifact that is yet to be made: unguessable, and nobody's so far."""
+        ...
+
+    def create(
+        self, caller: Caller, filename: str, media_type: str, *, id: str | None = None
+    ) -> AbstractAsyncContextManager[ArtifactWriter]:
+        """Begin an artifact in the managed store, under the id that `name` gave, or a new one."""
         ...
 
     def export(self, directory: Path, filename: str, media_type: str) -> AbstractAsyncContextManager[ArtifactWriter]:

@@ -28,7 +28,7 @@ _MEDIA_TYPE = re.compile(r"[a-z0-9!#$&^_.+-]{1,60}/[a-z0-9!#$&^_.+-]{1,60}")
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class Found:
     """What an attachment is called, and how its octets are got. `least` are as many octets as it has at least."""
 
     filename: str
@@ -50,16 +50,16 @@ async def fix(attach: Attach, ctx: Context, most: int, before: int = 0) -> tuple
     url = attach.url
     if url is not None:
         attach = await _fetched(attach, url, ctx, most - before)
-    found = await _found(attach, ctx)
-    if before + found.least > most:
+    source = await found(attach, ctx)
+    if before + source.least > most:
         raise too_large(most)
     survey, size = Survey(), before
-    async for chunk in found.octets:
+    async for chunk in source.octets:
         survey.feed(chunk)
         size += len(chunk)
         if size > most:
             raise too_large(most)
-    seen = survey.enclosure(file_name(attach.name or found.filename), _media_type(found.media_type), attach.cid)
+    seen = survey.enclosure(file_name(attach.name or source.filename), _media_type(source.media_type), attach.cid)
     return attach, Enclosed(
         filename=seen.filename,
         media_type=seen.media_type,
@@ -68,8 +68,8 @@ async def fix(attach: Attach, ctx: Context, most: int, before: int = 0) -> tuple
         cid=seen.content_id,
         passage=seen.passage,
         line_feeds=seen.line_feeds,
-        part=found.part,
-        encoding=found.encoding,
+        part=source.part,
+        encoding=source.encoding,
         url=url,
     )
 
@@ -94,22 +94,23 @@ def too_large(most: int) -> OverLimit:
     )
 
 
-async def _found(attach: Attach, ctx: Context) -> _Found:
+async def found(attach: Attach, ctx: Context) -> Found:
+    """Return where an attachment is. `NotFound` where it is not."""
     if attach.artifact is not None:
         kept = await ctx.artifacts.find(attach.artifact, ctx.caller)
-        return _Found(kept.filename, kept.media_type, ctx.artifacts.read(kept), kept.size)
+        return Found(kept.filename, kept.media_type, ctx.artifacts.read(kept), kept.size)
     if attach.path is not None:
         guessed = mimetypes.guess_type(attach.path.name)[0] or _UNKNOWN
-        return _Found(attach.path.name, guessed, local_files.chunks(attach.path))
+        return Found(attach.path.name, guessed, local_files.chunks(attach.path))
     handle = Handle.parse(str(attach.message))
     backend = ctx.backend(handle.account)
     if attach.index is None:
         envelope = (await backend.structure(handle)).envelope
-        return _Found(f"{envelope.subject or 'message'}.eml", WHOLE_MESSAGE, backend.fetch(handle), part="")
+        return Found(f"{envelope.subject or 'message'}.eml", WHOLE_MESSAGE, backend.fetch(handle), part="")
     chosen = await choose(backend, handle, attach.index)
     octets = _decoded(backend, handle, chosen.part.path, chosen.part.encoding)
     least = chosen.size * 7 // 10 if chosen.part.encoding == "base64" else 0  # three quarters, less line ends
-    return _Found(chosen.filename, chosen.media_type, octets, least, chosen.part.path, chosen.part.encoding)
+    return Found(chosen.filename, chosen.media_type, octets, least, chosen.part.path, chosen.part.encoding)
 
 
 async def _fetched(attach: Attach, url: str, ctx: Context, most: int) -> Attach:
@@ -120,7 +121,7 @@ async def _fetched(attach: Attach, url: str, ctx: Context, most: int) -> Attach:
 
 async def _again(attach: Attach, enclosed: Enclosed, ctx: Context) -> AsyncIterator[bytes]:
     if attach.message is None or enclosed.part is None:
-        return (await _found(attach, ctx)).octets
+        return (await found(attach, ctx)).octets
     handle = Handle.parse(attach.message)
     backend = ctx.backend(handle.account)
     if enclosed.encoding is None:

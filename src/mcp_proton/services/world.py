@@ -11,6 +11,7 @@ from mcp_proton.domain.documents import Documents
 from mcp_proton.domain.draft_notes import DraftNotes
 from mcp_proton.domain.effects import Effect
 from mcp_proton.domain.lease import Leases
+from mcp_proton.domain.links import Links
 from mcp_proton.domain.ports import Accounts, Artifacts, Clock, Journal
 from mcp_proton.domain.remote import Remote
 from mcp_proton.domain.review import Channels
@@ -64,6 +65,7 @@ class World:
     channels: Channels | None = None
     files: MailFiles | None = None
     remote: Remote | None = None
+    links: Links | None = None
     documents: Documents | None = None
     alarm: Alarm | None = None
     """Called once when a message was lost: shuts what lost it, for every process."""

@@ -60,8 +60,14 @@ class FileArtifacts:
         self._most = most_octets
         self._exports = exports
 
+    def name(self) -> str:
+        """Return an id for one that is yet to be made; see the port."""
+        return new_id("art")
+
     @asynccontextmanager
-    async def create(self, caller: Caller, filename: str, media_type: str) -> AsyncIterator[Writer]:
+    async def create(
+        self, caller: Caller, filename: str, media_type: str, *, id: str | None = None
+    ) -> AsyncIterator[Writer]:
         """Begin an artifact in the managed store; see the port."""
         unfinished = self._folder / f".new-{secrets.token_hex(8)}"
 
@@ -70,7 +76,7 @@ class FileArtifacts:
             return _new_file(unfinished / "octets"), self._most - self._taken()
 
         def finish(size: int, sha256: str) -> Artifact:
-            made = Artifact(new_id("art"), file_name(filename), media_type, size, sha256)
+            made = Artifact(id or self.name(), file_name(filename), media_type, size, sha256)
             told = {**_told(made), "caller": caller.name, "created": ticks(self._clock.now())}
             with _new_file(unfinished / "about.json") as about:
                 about.write(json.dumps(told).encode())

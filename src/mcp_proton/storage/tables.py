@@ -26,7 +26,7 @@ from sqlalchemy import (
     text,
 )
 
-REVISIONS: Final = ("0001", "0002", "0003", "0004", "0005", "0006")
+REVISIONS: Final = ("0001", "0002", "0003", "0004", "0005", "0006", "0007")
 """Every migration this version knows, the newest last. A store at any other one was made by a newer version."""
 
 metadata = MetaData()
@@ -232,4 +232,19 @@ refresh_tokens = Table(
     Column("generation", Integer, nullable=False),
     Column("used", BigInteger),
     Index("refresh_tokens_by_sign_in", "sign_in", "generation"),
+)
+
+links = Table(
+    "links",
+    metadata,
+    Column("digest", Text, primary_key=True),
+    Column("client", Text, nullable=False),
+    Column("way", Text, nullable=False),
+    Column("artifact", Text, nullable=False),
+    Column("filename", Text, nullable=False),
+    Column("media_type", Text, nullable=False),
+    Column("most", BigInteger, nullable=False),
+    Column("account", Text),
+    Column("expires", BigInteger, nullable=False),
+    Column("used", BigInteger),
 )

@@ -20,11 +20,19 @@ class MemoryArtifacts:
 
     def __init__(self) -> None:
         self.kept: dict[str, tuple[Artifact, str, bytes]] = {}
+        self.named = 0
+
+    def name(self) -> str:
+        """Return an id for one that is yet to be made."""
+        self.named += 1
+        return f"later{self.named}"
 
     @asynccontextmanager
-    async def create(self, caller: Caller, filename: str, media_type: str) -> AsyncIterator[ArtifactWriter]:
+    async def create(
+        self, caller: Caller, filename: str, media_type: str, *, id: str | None = None
+    ) -> AsyncIterator[ArtifactWriter]:
         """Begin one."""
-        yield _MemoryWriter(self.kept, caller.name, filename, media_type)
+        yield _MemoryWriter(self.kept, caller.name, filename, media_type, id)
 
     def export(self, directory: Path, filename: str, media_type: str) -> AbstractAsyncContextManager[ArtifactWriter]:
         """Refuse: no folder was allowed."""
@@ -43,8 +51,10 @@ class MemoryArtifacts:
 
 
 class _MemoryWriter:
-    def __init__(self, kept: dict[str, tuple[Artifact, str, bytes]], caller: str, filename: str, kind: str) -> None:
-        self._kept, self._caller, self._filename, self._kind = kept, caller, filename, kind
+    def __init__(
+        self, kept: dict[str, tuple[Artifact, str, bytes]], caller: str, filename: str, kind: str, id: str | None
+    ) -> None:
+        self._kept, self._caller, self._filename, self._kind, self._id = kept, caller, filename, kind, id
         self._octets = bytearray()
 
     async def write(self, chunk: bytes) -> None:
@@ -52,6 +62,8 @@ class _MemoryWriter:
 
     async def done(self) -> Artifact:
         digest = hashlib.sha256(self._octets).hexdigest()
-        artifact = Artifact(f"a{len(self._kept) + 1}", self._filename, self._kind, len(self._octets), digest)
+        artifact = Artifact(
+            self._id or f"a{len(self._kept) + 1}", self._filename, self._kind, len(self._octets), digest
+        )
         self._kept[artifact.id] = (artifact, self._caller, bytes(self._octets))
         return artifact

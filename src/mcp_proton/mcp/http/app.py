@@ -17,11 +17,13 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from mcp_proton import __version__
 from mcp_proton.domain.errors import MailError
+from mcp_proton.storage import links
 
 from .addresses import Addresses
 from .answers import later, refuse
 from .bearers import Bearer, Bearers
 from .bodies import Bodies, replayed
+from .files import Files
 from .holding import held
 from .rates import Rate, starting
 from .servers import ClientServers
@@ -70,6 +72,9 @@ class Application:
         self._addresses = Addresses(service.trusted_proxies)
         self._strangers = Rate(STRANGERS_PER_MINUTE, 60.0)
         self._bodies = Bodies()
+        self._files = Files(
+            running.service.world, self._bearers, lambda scope: self._strangers.take(self._addresses.of(scope))
+        )
         self._ready = ready
         self._notice = noticed
         hosts = [service.public_host] if service.public_host else []
@@ -93,6 +98,8 @@ class Application:
         match scope["path"], scope["method"]:
             case ("/mcp", _):
                 route = self._mcp
+            case (path, _) if path.startswith(links.PATH):
+                route = self._files
             case ("/health", "GET" | "HEAD"):
                 route = JSONResponse({"status": "ok", "version": __version__})
             case ("/ready", "GET" | "HEAD"):

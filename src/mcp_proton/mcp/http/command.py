@@ -64,6 +64,7 @@ async def _serve(where: Place | None, *, demo: bool) -> None:
         stack.enter_context(beside())
         door = listening.opened(where or place(service.listen), service.socket_group)
         stack.callback(door.close)
+        running.links.origin = service.public_url or (None if door.path else str(door))
         limits, observers, notices = Limits(service), [watching.audit], watching.Notices()
         doors: list[tuple[ASGIApp, socket]] = []
         metrics = _metrics(running, service, stack, doors)
