@@ -26,6 +26,8 @@ J-26 J-27 J-110 J-111
 N-1 N-13
 A-83 A-84
 A-30 A-32 A-33 J-84 J-85 J-86 J-88 J-92
+J-04 J-05 J-06 J-07 J-09 J-11 J-12 J-13 J-14 J-48 A-01 A-02 A-03 A-04 A-05 A-06 A-07 A-08 A-09 A-10
+A-50 A-51 A-52 A-53 A-54 A-55
 """.split()  # noqa: SIM905 - easier to read and edit than a list
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -188,6 +188,7 @@ ACTS: dict[str, Act | BoxAct] = {
     "labels_delete": BoxAct("labels_delete", {"label": "Labels/Red"}, frozenset({"Labels/Red"})),
     "mailboxes_subscribe": BoxAct("mailboxes_subscribe", {"mailbox": "Folders/Work", "subscribed": False}),
 }
+Acts = Mapping[str, Act | BoxAct]
 UNSUPPORTED: dict[str, Act] = {
     "messages_copy": Act("messages_copy", "INBOX", _unread(True), {"to": "Archive"}),
     "messages_mark_deleted": Act("messages_mark_deleted", "INBOX", _unread(True)),

@@ -9,17 +9,17 @@ import shutil
 import signal
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from mcp_proton.domain.caller import owner
 from mcp_proton.domain.outcome import Fate, Record
-from tests.matrix.acts import ACTS, BYSTANDERS, TARGETS, UNSUPPORTED, Act, BoxAct
+from tests.matrix.acts import ACTS, BYSTANDERS, TARGETS, UNSUPPORTED, Act, Acts, BoxAct
 from tests.matrix.house import Address, House, opened
 from tests.matrix.process import Nursery, Order
 from tests.matrix.world import Opening, Truth, World, given, on_simulator
-from tests.servers.relay import Over, Passage, Relay, Step, Trap, When
+from tests.servers.relay import Over, Passage, Step, Trap, When
 
 FAULTS = (
     "lost",
@@ -41,12 +41,18 @@ SILENCE = 1.0
 
 @dataclass(frozen=True)
 class Cell:
-    """What goes wrong, and where. `fault` None: nothing."""
+    """What goes wrong, and where. `fault` None: nothing. `acts` are those of the kind of server it is played on."""
 
     act: str
     fault: str | None = None
     when: When = "before"
     step: Step = field(default_factory=lambda: Step("NOOP", 0))
+    acts: Acts = field(default_factory=lambda: ACTS, compare=False, repr=False)
+
+    @property
+    def doing(self) -> Act | BoxAct:
+        """What is done."""
+        return self.acts.get(self.act) or UNSUPPORTED[self.act]
 
     def __str__(self) -> str:
         return f"{self.act}-{self.fault}-{self.when} {self.step}" if self.fault else f"{self.act}-nothing"
@@ -97,17 +103,17 @@ def order(act: Act | BoxAct) -> Order:
 
 async def play(cell: Cell, nursery: Nursery, template: Path, folder: Path, opening: Opening = on_simulator) -> Played:
     """One process asks, is approved, and is hit while it acts; another comes after it and settles what it left."""
-    act = ACTS.get(cell.act) or UNSUPPORTED[cell.act]
+    act = cell.doing
     folder.mkdir(mode=0o700, exist_ok=True)
     store = folder / "store.sqlite3"
     shutil.copyfile(template, store)
     store.chmod(0o600)
     async with AsyncExitStack() as stack:
         server = await stack.enter_async_context(opening(letters(act)))
-        relay = await stack.enter_async_context(Relay(server.host, server.port))
+        relay = await stack.enter_async_context(server.relay())
         silence = SILENCE if cell.fault == "timeout" else 90.0
         guarded = isinstance(act, Act) and act.guarded
-        address = Address("127.0.0.1", relay.port, server.username, server.password, silence, guarded)
+        address = Address("127.0.0.1", relay.port, server.username, server.password, silence, guarded, server.kind)
         before, boxes = server.truth(), server.mailboxes()
         pid = await asyncio.to_thread(nursery.begin, store, address, order(act))
         played = Played(await asyncio.to_thread(nursery.hear), before=before, boxes_before=boxes)
@@ -129,7 +135,7 @@ async def play(cell: Cell, nursery: Nursery, template: Path, folder: Path, openi
 
 async def _settled(played: Played, store: Path, address: Address, server: World) -> None:
     """The next process, ten minutes later, on an account whose events have come."""
-    direct = Address(server.host, server.port, address.username, address.password, guarded=address.guarded)
+    direct = replace(address, host=server.host, port=server.port, silence=90.0)
     server.mend()
     server.events()
     async with opened(store, direct, minutes=10) as house:
@@ -159,12 +165,12 @@ def hit(cell: Cell, server: World, pid: int) -> Any:
             case "lost":
                 raise Over
             case "cut":
-                passage.client_writer.write(answer[: len(answer) // 2] or b"* OK [ALE")
+                passage.client_writer.write(passage.torn(answer))
                 raise Over
             case "no":
-                return _refused(passage.tag, answer)
+                return passage.refused(answer)
             case "bye":
-                passage.client_writer.write(b"* BYE shutting down\r\n")
+                passage.client_writer.write(passage.goodbye())
                 raise Over
             case "timeout":
                 await passage.client_gone()
@@ -176,7 +182,7 @@ def hit(cell: Cell, server: World, pid: int) -> Any:
             case "rebuilt":
                 server.rebuild()
             case "elsewhere" | "elsewhere, told":
-                server.phone(TARGETS[0], ACTS[cell.act].elsewhere)
+                server.phone(TARGETS[0], cell.doing.elsewhere)
                 if cell.fault == "elsewhere, told":
                     server.events()
             case "killed":
@@ -187,10 +193,3 @@ def hit(cell: Cell, server: World, pid: int) -> Any:
         return answer
 
     return strike
-
-
-def _refused(tag: bytes, answer: bytes) -> bytes:
-    """NO in place of the tagged answer."""
-    lines = answer.splitlines(keepends=True)
-    told = b"".join(line for line in lines if not line.startswith(tag + b" "))
-    return told + tag + b" NO simulated fault\r\n"

@@ -1,7 +1,8 @@
 """The whole fault matrix, for `make faults`: what each operation says to the server is found out first, then every fault is
 played at every step. Hours rather than minutes on a small machine; name operations with `-k` to play only theirs.
 
-A command that is sent many times (SELECT of one mailbox after another) is hit the first three times and the last.
+On a Bridge, and on JMAP. A command that is sent many times (SELECT of one mailbox after another) is hit the first three
+times and the last.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ import pytest
 from tests.matrix.acts import ACTS
 from tests.matrix.cells import Cell, play
 from tests.matrix.laws import broken
+from tests.matrix.on_jmap import JMAP_ACTS, on_jmap
 from tests.matrix.test_matrix import HITS
+from tests.matrix.world import on_simulator
 from tests.servers.relay import Step, When
 
 if TYPE_CHECKING:
@@ -34,16 +37,20 @@ def steps_of(passed: Sequence[Step]) -> Iterator[Step]:
             yield step
 
 
+SERVERS: list[tuple[str, str]] = [*(("bridge", name) for name in ACTS), *(("jmap", name) for name in JMAP_ACTS)]
+
+
 @pytest.mark.parametrize(("fault", "when"), HITS, ids=str)
-@pytest.mark.parametrize("name", ACTS)
+@pytest.mark.parametrize(("server", "name"), SERVERS, ids=str)
 async def test_nothing_is_lost_doubled_unapproved_or_unexplained_at_any_step(
-    name: str, fault: str, when: When, nursery: Nursery, template: Path, tmp_path: Path
+    server: str, name: str, fault: str, when: When, nursery: Nursery, template: Path, tmp_path: Path
 ) -> None:
-    undisturbed = await play(Cell(name), nursery, template, tmp_path / "undisturbed")
+    acts, opening = (JMAP_ACTS, on_jmap) if server == "jmap" else (ACTS, on_simulator)
+    undisturbed = await play(Cell(name, acts=acts), nursery, template, tmp_path / "undisturbed", opening)
     wrong: dict[str, list[str]] = {}
     for number, step in enumerate(steps_of(undisturbed.steps)):
-        cell = Cell(name, fault, when, step)
-        told = broken(cell, await play(cell, nursery, template, tmp_path / str(number)))
+        cell = Cell(name, fault, when, step, acts)
+        told = broken(cell, await play(cell, nursery, template, tmp_path / str(number), opening))
         if told:
             wrong[str(cell)] = told
     assert wrong == {}

@@ -12,10 +12,14 @@ from mcp_proton.bridge import sync
 from mcp_proton.bridge.backend import BridgeBackend
 from mcp_proton.domain.caller import Audience, Caller, Surface, owner
 from mcp_proton.domain.handles import Handle
-from mcp_proton.domain.ports import Page
+from mcp_proton.domain.ports import MailBackend, Page
 from mcp_proton.domain.query import All
 from mcp_proton.imap.endpoint import Credentials, Endpoint, TlsMode
 from mcp_proton.imap.limits import Timing
+from mcp_proton.jmap.backend import JmapBackend
+from mcp_proton.jmap.endpoint import Credentials as JmapCredentials
+from mcp_proton.jmap.endpoint import Endpoint as JmapEndpoint
+from mcp_proton.jmap.web import Timing as JmapTiming
 from mcp_proton.policy.reading import PolicyReader
 from mcp_proton.services import batches
 from mcp_proton.services.answers import answer
@@ -29,6 +33,7 @@ from mcp_proton.storage.migrating import migrate
 from mcp_proton.storage.runners import Runner
 from mcp_proton.testing import FixedClock, FixedPolicy, MemoryArtifacts
 from tests.matrix.acts import CATALOG
+from tests.matrix.world import Kind
 
 AGENT = Caller("hermes", Audience.AGENT, Surface.TOOL)
 CHANGING = ("organize", "draft", "destroy", "delete_folder", "delete_label")
@@ -48,7 +53,7 @@ def _small_steps() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Address:
-    """Where the account is. `silence` is the longest wait for an answer, in seconds."""
+    """Where the account is, and on what kind of server. `silence` is the longest wait for an answer, in seconds."""
 
     host: str
     port: int
@@ -56,12 +61,13 @@ class Address:
     password: str
     silence: float = 90.0
     guarded: bool = False
+    kind: Kind = "bridge"
 
 
 class House:
     """What a test asks of the service. Every change waits for the owner."""
 
-    def __init__(self, service: MailService, backend: BridgeBackend, journal: SqlJournal, clock: FixedClock) -> None:
+    def __init__(self, service: MailService, backend: MailBackend, journal: SqlJournal, clock: FixedClock) -> None:
         self.service, self.backend, self.journal, self.clock = service, backend, journal, clock
 
     async def ask(self, operation: str, who: Caller = AGENT, /, **arguments: Any) -> dict[str, Any]:
@@ -93,28 +99,39 @@ class _OneAccount:
     names = ("personal",)
     default = "personal"
 
-    def __init__(self, backend: BridgeBackend) -> None:
+    def __init__(self, backend: MailBackend) -> None:
         self._backend = RetryReads(backend)
 
     def backend(self, _: str) -> RetryReads:
         return self._backend
 
 
-@asynccontextmanager
-async def opened(store: Path, address: Address, minutes: int = 0) -> AsyncIterator[House]:
-    """Open the service, so many minutes after the first process did."""
+def backend_of(address: Address) -> MailBackend:
+    """The account, as its kind of server is spoken to."""
 
     async def secret() -> str:
         return address.password
 
+    if address.kind == "jmap":
+        return JmapBackend(
+            "personal",
+            JmapEndpoint(f"http://{address.host}:{address.port}"),
+            JmapCredentials(address.username, secret),
+            labels="Labels",
+            listed_for=0.0,
+            timing=JmapTiming(answer=address.silence),
+        )
     endpoint = Endpoint(address.host, address.port, TlsMode.PLAIN, plain_to_this_machine=True)
-    backend = BridgeBackend(
-        "personal",
-        endpoint,
-        Credentials(address.username, secret),
-        guarded_trash=address.guarded,
-        timing=Timing(silence=address.silence),
-    )
+    credentials = Credentials(address.username, secret)
+    timing = Timing(silence=address.silence)
+    return BridgeBackend("personal", endpoint, credentials, guarded_trash=address.guarded, timing=timing)
+
+
+@asynccontextmanager
+async def opened(store: Path, address: Address, minutes: int = 0) -> AsyncIterator[House]:
+    """Open the service, so many minutes after the first process did."""
+
+    backend = backend_of(address)
     clock = FixedClock()
     clock.wind(minutes=minutes)
     database = Database(store, migrate)

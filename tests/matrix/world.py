@@ -10,18 +10,22 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 from mcp_proton.simulator import GivenLabel, GivenMessage
 from tests.contract.letters import letter
 from tests.servers import bridges
 from tests.servers.bridges import AnyBridge
 from tests.servers.gluon_server import GluonServer
+from tests.servers.relay import Relay
 
 MAILBOXES = ("Folders/Work", "Folders/Empty", "Folders/Other", "Labels/Blue", "Labels/Red")
 CHANGES = "/messages/|/labels"
 """the paths of the API's calls that change something"""
 VIEWS = frozenset({"All Mail", "AllSent", "AllDrafts", "All Sent", "All Drafts", "Starred"})
+
+
+Kind = Literal["bridge", "jmap"]
 
 
 @dataclass(frozen=True)
@@ -37,10 +41,15 @@ class Truth:
 class World(Protocol):
     """An account with mail in it. Keys are the messages' subjects as well."""
 
+    kind: Kind
     host: str
     port: int
     username: str
     password: str
+
+    def relay(self) -> Relay:
+        """What stands before it, and has a trap."""
+        ...
 
     def truth(self) -> Mapping[str, Truth]:
         """Every message of the account, by key."""
@@ -84,11 +93,16 @@ def truth(state: Mapping[str, Mapping[str, object]]) -> dict[str, Truth]:
 class OnBridge:
     """The simulator or Proton's engine as a world. Events are held back until they are asked for."""
 
+    kind: Kind = "bridge"
+
     def __init__(self, bridge: AnyBridge) -> None:
         self._bridge = bridge
         door = bridge.naive_door
         self.host, self.port = door.host, door.imap_port
         self.username, self.password = door.username, door.password
+
+    def relay(self) -> Relay:
+        return Relay(self.host, self.port)
 
     def truth(self) -> Mapping[str, Truth]:
         return truth(self._bridge.state())

@@ -85,7 +85,7 @@ class Relay:
             self._open.discard(task)
             return
         try:
-            await Passage(self, (reader, writer), to_server).run()
+            await self.between((reader, writer), to_server).run()
         except (Over, ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
             pass
         finally:
@@ -94,6 +94,10 @@ class Relay:
                 end.close()
                 with suppress(OSError, asyncio.CancelledError):
                     await end.wait_closed()
+
+    def between(self, client: Ends, server: Ends) -> Passage:
+        """What carries one connection."""
+        return Passage(self, client, server)
 
     def passing(self, verb: str) -> Step:
         """Count a command in."""
@@ -176,6 +180,20 @@ class Passage:
             answer += line
             if line.startswith(self.tag + b" "):
                 return answer
+
+    def refused(self, answer: bytes) -> bytes:
+        """NO in place of the tagged answer."""
+        lines = answer.splitlines(keepends=True)
+        told = b"".join(line for line in lines if not line.startswith(self.tag + b" "))
+        return told + self.tag + b" NO simulated fault\r\n"
+
+    def goodbye(self) -> bytes:
+        """A server's last words."""
+        return b"* BYE shutting down\r\n"
+
+    def torn(self, answer: bytes) -> bytes:
+        """The first half of an answer, or of a word that was never asked for."""
+        return answer[: len(answer) // 2] or b"* OK [ALE"
 
     async def client_gone(self) -> None:
         """Wait until the client gave up. What it sent before counts as said."""

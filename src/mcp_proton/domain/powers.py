@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
@@ -35,10 +35,14 @@ class Quota:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """What a server takes for one conversation: occurrences in any order, and the ids that each refers to."""
+    """What a server takes for one conversation: occurrences in any order, and the ids that each refers to.
+
+    `texts` are those that were told along, each as reading the message would give it; the others are to be read.
+    """
 
     rows: Sequence[Envelope]
     references: Mapping[Handle, Sequence[str]]
+    texts: Mapping[Handle, str] = field(default_factory=dict)
 
 
 class ServerPowers(Protocol):

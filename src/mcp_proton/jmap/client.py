@@ -66,7 +66,7 @@ class Client:
         self._base = endpoint.session_url
         self._finding = asyncio.Lock()
         self._slots: asyncio.Semaphore | None = None
-        self._silent = False
+        self._offers = self._silent = False
 
     @property
     def known(self) -> Session | None:
@@ -89,6 +89,7 @@ class Client:
                     self._session = None
                     raise another_account()  # INVARIANT: handles of one mailbox never reach into another
                 self._session, self._account, self._found_at = found, found.account, time.monotonic()
+                self._offers = bool(found.events)
             return self._session
 
     async def limits(self) -> Limits:
@@ -139,7 +140,7 @@ class Client:
     @property
     def pushes(self) -> bool:
         """Whether the server tells what changes, as far as is known: it offers to, and was not seen to have it not."""
-        return self._session is not None and bool(self._session.events) and not self._silent
+        return self._offers and not self._silent
 
     async def events(self, types: Iterable[str], last_id: str, ping: int, silence: float) -> AsyncGenerator[bytes]:
         """Octets of the stream on which the server tells what changes, "" first once it is open; none where it has none."""

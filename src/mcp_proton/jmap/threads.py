@@ -1,11 +1,12 @@
-"""Conversations as the server has them (RFC 8621 §3), in one request: the message, its thread, and all that is in it."""
+"""Conversations as the server has them (RFC 8621 §3), in one request: the message, its thread, and all that is in it, with
+the text of what is simple to read."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from mcp_proton.domain.powers import Conversation
-from mcp_proton.jmap import envelopes, keys, values
+from mcp_proton.jmap import envelopes, keys, simple, values
 from mcp_proton.jmap.client import Call, Ref
 from mcp_proton.jmap.errors import MethodFailed
 from mcp_proton.jmap.occurrences import gone
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 MOST = 500
 """messages of one conversation that are looked at: the latest"""
-_PROPERTIES = [*envelopes.PROPERTIES, "threadId", "references"]
+_PROPERTIES: Object = {"properties": [*envelopes.PROPERTIES, "references", *simple.PROPERTIES], **simple.ASKED}
 
 
 class Threads:
@@ -36,7 +37,7 @@ class Threads:
         named, threads, told = await self._client.ask(
             Call("Email/get", {"ids": [email_id], "properties": ["mailboxIds", "threadId"]}),
             Call("Thread/get", {"#ids": Ref(0, "Email/get", "/list/*/threadId").told}),
-            Call("Email/get", {"#ids": Ref(1, "Thread/get", "/list/*/emailIds").told, "properties": _PROPERTIES}),
+            Call("Email/get", {"#ids": Ref(1, "Thread/get", "/list/*/emailIds").told, **_PROPERTIES}),
         )
         for answer in (named, threads):
             if isinstance(answer, MethodFailed):
@@ -53,18 +54,22 @@ class Threads:
         boxes = {box.id: box for box in (own, *scope)}
         rows: list[Envelope] = []
         references: dict[Handle, tuple[str, ...]] = {}
+        texts: dict[Handle, str] = {}
         for email in _listed(told):
+            text = simple.text(email)
             for box_id in sorted(values.keys_of(email.get("mailboxIds")) & boxes.keys()):
                 row = envelopes.envelope(boxes[box_id], email)
                 rows.append(row)
                 references[row.handle] = envelopes.references(email)
-        return Conversation(rows, references)
+                if text is not None:
+                    texts[row.handle] = text
+        return Conversation(rows, references, texts)
 
     async def _latest(self, threads: Object) -> Object:
         """A conversation larger than one answer may be (RFC 8621 §3: its ids are sorted by date, the oldest first)."""
         most = min(MOST, (await self._client.limits()).objects_in_get)
         ids = [values.identifier(one) for thread in _listed(threads) for one in values.sequence(thread.get("emailIds"))]
-        (answer,) = await self._client.demand(Call("Email/get", {"ids": ids[-most:], "properties": _PROPERTIES}))
+        (answer,) = await self._client.demand(Call("Email/get", {"ids": ids[-most:], **_PROPERTIES}))
         return answer
 
 

@@ -163,7 +163,7 @@ class Call:
 
     async def mailboxes(self, account: str) -> Sequence[Mailbox]:
         """Return the account's mailboxes."""
-        return await self.world.accounts.backend(account).mailboxes()
+        return await self._mine(account).mailboxes()
 
     async def mailbox(self, account: str, reference: str) -> Mailbox:
         """Resolve by role word, path or tag, else by path or last name in any case where only one is called so.
@@ -171,7 +171,7 @@ class Call:
         Looks again before it gives up.
         """
         for fresh in (False, True):
-            boxes = await self.world.accounts.backend(account).mailboxes(fresh=fresh)
+            boxes = await self._mine(account).mailboxes(fresh=fresh)
             found = _named(boxes, reference) or self._archive(account, boxes, reference)
             if found is not None:
                 return found
@@ -191,9 +191,9 @@ class Call:
 
     async def mailbox_of(self, handle: Handle) -> Mailbox:
         """Resolve the mailbox of a handle. A foreign account looks like one that does not exist."""
-        account = self.account(handle.account)
+        backend = self._mine(handle.account)
         for fresh in (False, True):
-            for box in await self.world.accounts.backend(account).mailboxes(fresh=fresh):
+            for box in await backend.mailboxes(fresh=fresh):
                 if box.tag == handle.tag:
                     return box
         raise Stale("the mailbox this handle names is gone")
@@ -221,7 +221,7 @@ class Call:
 
     async def counted(self, account: str) -> Sequence[Mailbox]:
         """Return the account's mailboxes with their counts."""
-        return await self.world.accounts.backend(account).mailboxes(counts=True)
+        return await self._mine(account).mailboxes(counts=True)
 
     async def earlier(self) -> Sequence[Fate]:
         """How items ended in a process that is gone."""
@@ -292,6 +292,10 @@ class Call:
     async def review(self, operation_id: str) -> Plan:
         """Plan a waiting operation again."""
         return await self.door.review(operation_id)
+
+    def _mine(self, account: str) -> MailBackend:
+        """Return the backend of an account of the caller's. INVARIANT: any other is not even looked at."""
+        return self.world.accounts.backend(self.account(account))
 
     def _belongs(self, account: str) -> bool:
         return self.caller.accounts is None or account in self.caller.accounts

@@ -139,7 +139,7 @@ def properties(stored: Stored, wanted: list[str], arguments: dict[str, Any]) -> 
         "hasAttachment": lambda: any(one.get_content_disposition() == "attachment" for one in stored.parsed.walk()),
         "headers": lambda: _headers(stored.raw),
         "bodyStructure": lambda: _structure(stored, list(stored.parsed.walk()), stored.parsed),
-        "textBody": lambda: [one for one in _texts(stored) if one["type"] == "text/plain"],
+        "textBody": lambda: [one for one in _texts(stored) if one["type"] == "text/plain"] or _texts(stored),
         "htmlBody": lambda: [one for one in _texts(stored) if one["type"] == "text/html"],
         "bodyValues": lambda: _values(stored, int(arguments.get("maxBodyValueBytes", 0))),
     }
@@ -205,7 +205,8 @@ def _texts(stored: Stored) -> list[dict[str, Any]]:
     found = []
     for number, part in enumerate(stored.parsed.walk()):
         if part.get_content_maintype() == "text" and part.get_content_disposition() != "attachment":
-            found.append({"partId": str(number), "type": part.get_content_type()})
+            raw = _text(part["content-type"])
+            found.append({"partId": str(number), "type": part.get_content_type(), "header:Content-Type:asRaw": raw})
     return found
 
 
@@ -213,8 +214,16 @@ def _values(stored: Stored, most: int) -> dict[str, Any]:
     parts = list(stored.parsed.walk())
     told = {}
     for one in _texts(stored):
-        text = parts[int(one["partId"])].get_content()
+        text, wrong = _decoded(parts[int(one["partId"])])
         cut = bool(most) and len(text.encode()) > most
         text = text.encode()[:most].decode("utf-8", "ignore") if cut else text
-        told[one["partId"]] = {"value": text, "isTruncated": cut, "isEncodingProblem": False}
+        told[one["partId"]] = {"value": text, "isTruncated": cut, "isEncodingProblem": wrong}
     return told
+
+
+def _decoded(part: Any) -> tuple[str, bool]:
+    """A text, and whether its charset is none that is known."""
+    try:
+        return part.get_content(), False
+    except LookupError:
+        return (part.get_payload(decode=True) or b"").decode("ascii", "replace"), True

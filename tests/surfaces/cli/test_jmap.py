@@ -87,3 +87,20 @@ def test_doctor_says_when_nothing_answers(owner: Owner) -> None:
     checks = {one["check"]: one for one in owner.json("doctor", "post")["checks"]}
     assert checks["post: server"]["state"] == "fix"
     assert checks["post: login"]["state"] == "skip"
+
+
+def test_an_account_of_callers_is_not_looked_at_without_one(owner: Owner, jmap: Jmap) -> None:
+    """J-80: there is no password to look for, and nothing is wrong."""
+    owner.json("setup", *flags(owner, jmap))
+    text = owner.folders.config_file.read_text()
+    secret = next(line for line in text.splitlines() if line.startswith("secret"))
+    issuer = "https://id.example.org"
+    owner.write_config(
+        text.replace(secret, 'secret = "caller"').replace("[clients.hermes]", "[clients.hermes]\naccounts = []")
+        + f'\n[clients.anna]\naccounts = ["post"]\nsubjects = ["a"]\n[oauth]\nissuer = "{issuer}"\njwks_url = "{issuer}/jwks"\n'
+    )
+    checks = {one["check"]: one for one in owner.json("doctor")["checks"]}
+    assert checks["post: password"]["state"] == "skip"
+    assert "stored" in checks["post: password"]["what"]
+    told = owner.json("do", "messages_list", "--account", "post")
+    assert (told["status"], told["code"]) == ("unavailable", "no_token_shown")

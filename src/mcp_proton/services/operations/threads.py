@@ -79,7 +79,7 @@ async def get(request: ThreadsGet, ctx: Context) -> Thread:
         found = await _follow(backend, scope, await _anchor(backend, handle))
     ordered = sorted(_one_each(found.envelopes.values(), handle), key=_when)[:MOST_MESSAGES]
     boxes = {box.tag: box for box in scope}
-    shown = await _shown(backend, ordered, boxes, request.max_tokens, ctx)
+    shown = await _shown(backend, ordered, boxes, request.max_tokens, found.texts, ctx)
     missing = sorted(one for one in found.ids - found.present if not one.endswith(_INTERNAL))[:20]
     return Thread(
         messages=shown, missing=missing, notices=sorted(found.notices), coverage=reach(found.coverage, brief=True)
@@ -94,6 +94,7 @@ class _Links:
     subject: str
     envelopes: dict[Handle, Envelope] = field(default_factory=dict)
     notices: set[str] = field(default_factory=set)
+    texts: Mapping[Handle, str] = field(default_factory=dict)
     coverage: Coverage = field(default_factory=lambda: Coverage(complete=False, order="oldest first"))
 
     @property
@@ -135,7 +136,8 @@ async def _of_server(backend: MailBackend, handle: Handle, scope: Sequence[Mailb
     references = {
         one: [ref for ref in refs if not ref.endswith(_INTERNAL + ">")] for one, refs in told.references.items()
     }
-    links = _Links(ids=set(), subject="", coverage=Coverage(complete=True, order="oldest first", by_server=("thread",)))
+    covered = Coverage(complete=True, order="oldest first", by_server=("thread",))
+    links = _Links(ids=set(), subject="", coverage=covered, texts=told.texts)
     links.take(first, references.get(handle, ()))
     grown = True
     while grown and waiting:
@@ -219,7 +221,12 @@ def _one_each(envelopes: Iterable[Envelope], anchor: Handle) -> list[Envelope]:
 
 
 async def _shown(
-    backend: MailBackend, ordered: Sequence[Envelope], boxes: Mapping[str, Mailbox], budget: int, ctx: Context
+    backend: MailBackend,
+    ordered: Sequence[Envelope],
+    boxes: Mapping[str, Mailbox],
+    budget: int,
+    texts: Mapping[Handle, str],
+    ctx: Context,
 ) -> list[ThreadMessage]:
     """Share the budget: every message gets an equal part of what is left, so the last ones are not starved."""
     shown: list[ThreadMessage] = []
@@ -229,17 +236,20 @@ async def _shown(
         box = boxes.get(envelope.handle.tag)
         fields = row(envelope, mailbox=box.path if box else None).model_dump(by_alias=True)
         share = max(0, left) // (len(ordered) - place)
-        text, is_cut, suspicious = await _excerpt(backend, envelope, share)
+        text, is_cut, suspicious = await _excerpt(backend, envelope, share, texts)
         left -= tokens(text)
         shown.append(ThreadMessage(**fields, text=text, cut=is_cut, suspicious=suspicious))
     return shown
 
 
-async def _excerpt(backend: MailBackend, envelope: Envelope, share: int) -> tuple[str, bool, bool]:
+async def _excerpt(
+    backend: MailBackend, envelope: Envelope, share: int, texts: Mapping[Handle, str]
+) -> tuple[str, bool, bool]:
     if share < 20:
         return "", True, False
     try:
-        text = neutralise((await content.read(backend, envelope.handle)).text)
+        known = texts.get(envelope.handle)
+        text = neutralise((await content.read(backend, envelope.handle)).text if known is None else known)
     except MailError:
         return "", True, False
     piece, after = cut(text, share)

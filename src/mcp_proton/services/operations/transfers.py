@@ -146,7 +146,8 @@ async def _removed(fates: Sequence[Fate], backend: MailBackend, source: Mailbox,
 
 
 def _is_proved(fate: Fate) -> bool:
-    return fate.ending is Ending.DONE or fate.code == "already_there"
+    """By its ending alone: a server that refuses one as there already has proved nothing."""
+    return fate.ending in (Ending.DONE, Ending.SKIPPED)
 
 
 def _moved(fate: Fate, removal: Fate | None) -> Fate:
