@@ -16,6 +16,7 @@ from . import (
     journal,
     listing,
     memory,
+    pacing,
     passing,
     places,
     reading,
@@ -85,8 +86,12 @@ def run_filing() -> None:
 
 
 def run_transfer() -> None:
-    """Mail into files and back, on Dovecot and on Proton's own IMAP engine."""
+    """Mail into files and back: at the pace of Bridge, on Dovecot, and on Proton's own IMAP engine."""
     with places.dovecot() as mailbox:
+        with pacing.paced(mailbox(places.mixed(1_000))) as place:
+            tell(asyncio.run(transfer.exports(place, 1_000, MIXED, goal=True)))
+        with pacing.paced(mailbox(places.letters(1_000))) as place:
+            tell(asyncio.run(transfer.exports(place, 1_000, "of 1 KB", goal=True)))
         tell(asyncio.run(transfer.exports(mailbox(places.mixed(1_000)), 1_000, MIXED)))
         tell(asyncio.run(transfer.exports(mailbox(places.letters(1_000, size=8_000)), 1_000, "of 8 KB")))
         tell(asyncio.run(transfer.imports(mailbox(places.letters(1)), 1_000)))

@@ -58,7 +58,7 @@ passdb {{
 }}
 userdb {{
   driver = static
-  args = uid={user} gid={group} home={folder}/mail/%n
+  args = uid={user} gid={group} home={folder}/mail/%n allow_all_users=yes
 }}
 namespace inbox {{
   inbox = yes
