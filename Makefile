@@ -13,7 +13,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 PARTS  := static suite pythons hermes node engine browser $(OTHERS:%=python-%)
 
-.PHONY: demo test check bench docs servers lock clean differential faults clients $(PARTS)
+.PHONY: demo test check bench docs servers lock clean differential faults clients fuzz soak $(PARTS)
 .DELETE_ON_ERROR:
 
 demo: .venv/installed
@@ -90,6 +90,17 @@ node: .venv/installed
 clients: .venv/installed hermes
 	@$(BIN)/python -m tests.clients.install --large
 	$(BIN)/python $(PYTEST) tests/clients/every_agent.py tests/clients
+
+# Malformed requests to the service; `make test` has a thousand of them.
+REQUESTS := 10000
+SEED     := 1
+fuzz: .venv/installed
+	$(BIN)/python -m tests.surfaces.http.fuzzing --requests $(REQUESTS) --seed $(SEED)
+
+# Fifty clients at once; `make test` has half a minute of it.
+MINUTES := 30
+soak: .venv/installed
+	$(BIN)/python -m tests.surfaces.http.soak --minutes $(MINUTES)
 
 # A browser for the pages on which programs are let in; left out, and that is said, where it cannot be installed.
 browser: .venv/installed

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +23,7 @@ from mcp_proton.jmap.web import Timing as JmapTiming
 from mcp_proton.policy.reading import PolicyReader
 from mcp_proton.services import batches
 from mcp_proton.services.answers import answer
+from mcp_proton.services.operations import transfers
 from mcp_proton.services.service import MailService
 from mcp_proton.services.world import Settings, World
 from mcp_proton.services.wrappers import RetryReads
@@ -43,12 +44,12 @@ CHANGING = ("organize", "draft", "destroy", "delete_folder", "delete_label")
 def _small_steps() -> Iterator[None]:
     """Steps of two messages, so that a few make several; the second between two looks, whether counts still grow, is
     nothing that faults depend on."""
-    before = batches.CHUNK, sync.APART
-    batches.CHUNK, sync.APART = 2, 0.02
+    before = batches.CHUNK, transfers.STEP, sync.APART
+    batches.CHUNK, transfers.STEP, sync.APART = 2, 2, 0.02
     try:
         yield
     finally:
-        batches.CHUNK, sync.APART = before
+        batches.CHUNK, transfers.STEP, sync.APART = before
 
 
 @dataclass(frozen=True)
@@ -95,18 +96,18 @@ class House:
         await self.service._proving.all()
 
 
-class _OneAccount:
-    names = ("personal",)
+class _Accounts:
     default = "personal"
 
-    def __init__(self, backend: MailBackend) -> None:
-        self._backend = RetryReads(backend)
+    def __init__(self, backends: Mapping[str, MailBackend]) -> None:
+        self.names = tuple(backends)
+        self._backends = {name: RetryReads(backend) for name, backend in backends.items()}
 
-    def backend(self, _: str) -> RetryReads:
-        return self._backend
+    def backend(self, name: str) -> RetryReads:
+        return self._backends[name]
 
 
-def backend_of(address: Address) -> MailBackend:
+def backend_of(address: Address, name: str = "personal") -> MailBackend:
     """The account, as its kind of server is spoken to."""
 
     async def secret() -> str:
@@ -114,7 +115,7 @@ def backend_of(address: Address) -> MailBackend:
 
     if address.kind == "jmap":
         return JmapBackend(
-            "personal",
+            name,
             JmapEndpoint(f"http://{address.host}:{address.port}"),
             JmapCredentials(address.username, secret),
             labels="Labels",
@@ -124,14 +125,15 @@ def backend_of(address: Address) -> MailBackend:
     endpoint = Endpoint(address.host, address.port, TlsMode.PLAIN, plain_to_this_machine=True)
     credentials = Credentials(address.username, secret)
     timing = Timing(silence=address.silence)
-    return BridgeBackend("personal", endpoint, credentials, guarded_trash=address.guarded, timing=timing)
+    return BridgeBackend(name, endpoint, credentials, guarded_trash=address.guarded, timing=timing)
 
 
 @asynccontextmanager
-async def opened(store: Path, address: Address, minutes: int = 0) -> AsyncIterator[House]:
-    """Open the service, so many minutes after the first process did."""
+async def opened(store: Path, address: Address, minutes: int = 0, other: Address | None = None) -> AsyncIterator[House]:
+    """Open the service, so many minutes after the first process did; `other` is a second account, called work."""
 
     backend = backend_of(address)
+    backends = {"personal": backend} | ({} if other is None else {"work": backend_of(other, "work")})
     clock = FixedClock()
     clock.wind(minutes=minutes)
     database = Database(store, migrate)
@@ -141,7 +143,7 @@ async def opened(store: Path, address: Address, minutes: int = 0) -> AsyncIterat
     policy = PolicyReader(home=Path("/home/owner"), clients={"hermes"}).read(rules)
     world = World(
         CATALOG,
-        _OneAccount(backend),  # type: ignore[arg-type]  # one wrapped backend
+        _Accounts(backends),
         FixedPolicy(policy),
         journal,
         MemoryArtifacts(),
@@ -155,6 +157,7 @@ async def opened(store: Path, address: Address, minutes: int = 0) -> AsyncIterat
             yield House(service, backend, journal, clock)
     finally:
         await service.aclose()
-        await backend.aclose()
+        for one in backends.values():
+            await one.aclose()
         await journal.aclose()
         await database.aclose()

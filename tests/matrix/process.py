@@ -48,15 +48,15 @@ async def approved(house: House, order: Order) -> dict[str, Any]:
     return {"operation_id": told["operation_id"], "never": never["operation_id"], "handles": handles}
 
 
-async def carried_out(store: Path, address: Address, order: Order) -> None:
+async def carried_out(store: Path, address: Address, order: Order, other: Address | None = None) -> None:
     """Ask in one life, do in the next, whose connection is new."""
-    async with opened(store, address) as house:
+    async with opened(store, address, other=other) as house:
         ready = await approved(house, order)
     tell(**ready)
     if "refused" in ready:
         return
     os.read(0, 1)
-    async with opened(store, address) as house:
+    async with opened(store, address, other=other) as house:
         tell(answer=await house.ask("operations_resume", operation_id=ready["operation_id"]))
 
 
@@ -71,9 +71,10 @@ class Nursery:
     def __init__(self) -> None:
         self._program = subprocess.Popen([sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
-    def begin(self, store: Path, address: Address, order: Order) -> int:
+    def begin(self, store: Path, address: Address, order: Order, other: Address | None = None) -> int:
         """Start a process, and return its pid."""
-        self._say(json.dumps({"store": str(store), "address": asdict(address), "order": asdict(order)}) + "\n")
+        told = {"store": str(store), "address": asdict(address), "order": asdict(order)}
+        self._say(json.dumps(told | {"other": other and asdict(other)}) + "\n")
         return int(self.hear()["pid"])
 
     def go(self) -> None:
@@ -120,7 +121,8 @@ def _forked(order: dict[str, Any]) -> None:
     tell(pid=os.getpid())
     code = 0
     try:
-        asyncio.run(carried_out(Path(order["store"]), Address(**order["address"]), Order(**order["order"])))
+        other = Address(**order["other"]) if order["other"] else None
+        asyncio.run(carried_out(Path(order["store"]), Address(**order["address"]), Order(**order["order"]), other))
     except BaseException:
         traceback.print_exc()
         code = 1

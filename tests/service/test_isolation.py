@@ -23,6 +23,7 @@ from mcp_proton.services.world import World
 from mcp_proton.storage.artifacts import FileArtifacts
 from mcp_proton.storage.database import Database
 from mcp_proton.storage.journal import SqlJournal
+from mcp_proton.storage.links import SqlLinks
 from mcp_proton.storage.migrating import migrate
 from mcp_proton.storage.runners import Runner
 from mcp_proton.testing import MemoryAccounts
@@ -92,8 +93,18 @@ class Home(House):
         runner = Runner(self.database, self.clock)
         self.sql = SqlJournal(self.database, self.clock, runner=runner)
         self.held = FileArtifacts(folder / "artifacts", self.clock)
+        links = SqlLinks(self.database, self.clock, 1 << 20)
+        links.origin = "http://localhost"
         self.service = MailService(
-            World(CATALOG, MemoryAccounts(self.personal, self.work), self.policies, self.sql, self.held, self.clock)
+            World(
+                CATALOG,
+                MemoryAccounts(self.personal, self.work),
+                self.policies,
+                self.sql,
+                self.held,
+                self.clock,
+                links=links,
+            )
         )
 
     async def furnish(self) -> None:
@@ -132,10 +143,17 @@ async def home(tmp_path: Path, template: Path) -> AsyncIterator[Home]:
     await made.aclose()
 
 
+_SOURCES = ("artifact", "path", "url", "message")
+"""Where a file comes from: of those an operation takes one."""
+
+
 def put(example: dict[str, Any], way: tuple[str, ...], value: str, operation: str) -> dict[str, Any]:
     """An example that names something else at one place."""
     field = CATALOG.by_name[operation].request.model_fields[way[0]]
     many = "tuple" in str(field.annotation)
+    if len(way) == 1 and way[0] in _SOURCES:
+        others = {*_SOURCES, *(() if way[0] == "message" else ("index",))} - {way[0]}
+        example = {name: one for name, one in example.items() if name not in others}
     if len(way) == 1:
         return example | {way[0]: [value] if many else value}
     inner = {way[1]: value}
@@ -167,6 +185,8 @@ async def test_what_is_anothers_is_answered_as_what_never_was(
     foreign, missing, alike = SECRET[kind](home)
     example = own(CATALOG.by_name[operation].example, home)
     told = [await home.ask(operation, MINE, **put(example, way, one, operation)) for one in (foreign, missing)]
+    ids = [one.pop("operation_id", None) is not None for one in told]  # of a record of one's own
+    assert ids[0] == ids[1]
     words = json.dumps(told[0])
     for theirs, ours in alike.items():
         words = words.replace(theirs, ours)

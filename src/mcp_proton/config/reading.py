@@ -10,7 +10,8 @@ from mcp_proton.domain.complaint import Complaint, Misconfigured, from_validatio
 from mcp_proton.storage.files import read_owned
 from mcp_proton.storage.tomllines import Lines, parse
 
-from .tables import Config, Service, service_from
+from . import aliases
+from .tables import Account, Config, Service, service_from
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -32,15 +33,19 @@ def load(path: Path, environment: Mapping[str, str]) -> Config:
 
 def read(text: str, file: str, environment: Mapping[str, str]) -> Config:
     """Return the configuration that a text says. Raises `Misconfigured`."""
-    config = _from_file(text, file)
-    overrides = service_from(environment)
+    config = _with_account(_from_file(text, file), environment)
+    others = {
+        key: one for key, one in aliases.service(environment).items() if key not in config.service.model_fields_set
+    }
+    ours = service_from(environment)
+    overrides = {**{key: value for key, (_, value) in others.items()}, **ours}
     if not overrides:
         return config
     try:
         service = Service.model_validate({**config.service.model_dump(exclude_unset=True), **overrides})
     except ValidationError as error:
-        complaints = from_validation(error, Service).complaints
-        raise Misconfigured([Complaint(_variable(one), one.what, "the environment") for one in complaints]) from None
+        names = {key: name for key, (name, _) in others.items() if key not in ours}
+        raise _of_environment(from_validation(error, Service), names, "MCP_PROTON_") from None
     config = config.model_copy(update={"service": service})
     strays = list(_strays(config))
     if strays:
@@ -48,8 +53,31 @@ def read(text: str, file: str, environment: Mapping[str, str]) -> Config:
     return config
 
 
-def _variable(complaint: Complaint) -> tuple[str, ...]:
-    return tuple(f"MCP_PROTON_{str(key).upper()}" for key in complaint.key[:1])
+def _with_account(config: Config, environment: Mapping[str, str]) -> Config:
+    """Add the account that the environment describes, where the file has none."""
+    told = None if config.accounts else aliases.account(environment)
+    if told is None:
+        return config
+    try:
+        account = Account.model_validate(told)
+    except ValidationError as error:
+        names = {alias.key: alias.name for alias in aliases.MAIL} | {"identities": "MAIL_FROM or MAIL_ALIASES"}
+        raise _of_environment(from_validation(error, Account), names, "") from None
+    return config.model_copy(update={"accounts": {aliases.ACCOUNT: account}})
+
+
+def _of_environment(found: Misconfigured, names: Mapping[str, str], prefix: str) -> Misconfigured:
+    """Say each complaint by the name of the variable that it is about."""
+    return Misconfigured(
+        [
+            Complaint(
+                tuple(names.get(str(key), f"{prefix}{str(key).upper()}") for key in one.key[:1]),
+                one.what,
+                "the environment",
+            )
+            for one in found.complaints
+        ]
+    )
 
 
 def _from_file(text: str, file: str) -> Config:

@@ -5,7 +5,9 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
+from mcp_proton.domain.errors import MailError
 from mcp_proton.domain.redirects import SHIPPED, is_redirect
+from mcp_proton.domain.web_address import WebAddress
 
 from .oauth import Url
 from .secrets import secret_place
@@ -27,11 +29,26 @@ def _redirect(text: str) -> str:
     return text
 
 
+def _document(text: str) -> str:
+    try:
+        found = WebAddress.parse(text)
+    except MailError:
+        found = None
+    if found is None or str(found) != text or found.path == "/":
+        raise ValueError(
+            "must be the https address of a program's own document, such as https://app.example/client.json"
+        )
+    return text
+
+
 Redirect = Annotated[str, AfterValidator(_redirect)]
+Document = Annotated[str, AfterValidator(_document)]
 
 
 class SigningIn(Table):
     """How programs sign in. `redirects` are the only addresses an answer is sent to; http ones of this machine with any port.
+
+    `documents` are programs that describe themselves, by the address of the description: it says where their answers go.
 
     `by` provider: programs are handed on to the server of `[oauth]`, which knows the service as `client_id` (and `secret`,
     where it wants one); its addresses are looked up at its issuer unless they are said here.
@@ -39,6 +56,7 @@ class SigningIn(Table):
 
     by: By
     client_id: Annotated[str, Field(min_length=1, max_length=256, pattern=r"^[\x21-\x7e]+$")] = "mcp-proton"
+    documents: list[Document] = Field(default_factory=list)
     redirects: list[Redirect] = Field(default_factory=lambda: list(SHIPPED))
     secret: Annotated[str, AfterValidator(secret_place)] | None = None
     authorize_url: Url | None = None

@@ -5,7 +5,7 @@ import zoneinfo
 from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, get_origin
 
 from pydantic import (
     AfterValidator,
@@ -406,9 +406,12 @@ def service_from(environment: Mapping[str, str]) -> dict[str, object]:
 
 
 def _as_in_the_file(key: str, text: str) -> object:
-    if Service.model_fields[key].annotation is bool:
+    kind = Service.model_fields[key].annotation
+    if kind is bool:
         return {"true": True, "1": True, "false": False, "0": False}.get(text.lower(), text)
-    return int(text) if text.isascii() and text.isdigit() else text
+    if get_origin(kind) is tuple:
+        return text.replace(",", " ").split()
+    return int(text) if kind is int and text.isascii() and text.isdigit() else text
 
 
 def _machine_zone() -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from fastmcp.server.dependencies import get_context
 
+from mcp_proton.domain.outcome import Status
 from mcp_proton.services.approving import check_question, question
 
 from .ask import Answer, Asked, answered, ask
@@ -51,12 +52,12 @@ async def through(
 async def _brought(service: MailService, caller: Caller, state: str, answer: Answer) -> Outcome[Result]:
     """Go on from an answer that came with a call of its own. The state is sealed, so the instant in it is ours."""
     operation_id, _, began = state.partition("|")
-    if answer is Answer.YES:
-        asked = await _question(service, caller, operation_id)
-        done = await _yes(service, caller, operation_id, asked, time.monotonic() - float(began))
-        if done is not None:
-            return done
-    return await service.standing(caller, operation_id)
+    stands = await service.standing(caller, operation_id)
+    if answer is not Answer.YES or stands.state is not Status.PENDING:
+        return stands
+    asked = await _question(service, caller, operation_id)
+    done = await _yes(service, caller, operation_id, asked, time.monotonic() - float(began))
+    return done or await service.standing(caller, operation_id)
 
 
 async def _yes(

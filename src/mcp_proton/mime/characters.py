@@ -43,6 +43,8 @@ def visible(text: str) -> Decoded:
     The notice is given where the removed characters can carry or turn text; padding such as soft hyphens is removed
     in silence, since half of all newsletters hold it.
     """
+    if text.isascii() and text.isprintable():
+        return Decoded(text)
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     if _SUSPECT.isdisjoint(set(text)):

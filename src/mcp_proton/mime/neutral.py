@@ -45,7 +45,14 @@ _AT_LINE_START = re.compile(
 
 def neutralise(text: str) -> str:
     """Return the text without what cannot be seen and with every mark of a conversation escaped (J-121, J-123)."""
-    return _AT_LINE_START.sub(_entity, _INLINE.sub(_entity, visible(text).text))
+    text = visible(text).text
+    if not text.isascii() or "<" in text or "[" in text:
+        text = _INLINE.sub(_entity, text)
+    if "\n" in text:
+        return _AT_LINE_START.sub(_entity, text)
+    # Most texts are a line: only where it begins can a line begin.
+    found = _AT_LINE_START.match(text)
+    return text if found is None else _entity(found) + text[found.end() :]
 
 
 def _entity(found: re.Match[str]) -> str:

@@ -13,13 +13,18 @@ from mcp_proton.domain.outcome import Outcome
 
 from .fields import untrusted_names
 
+_NOTHING: tuple[Any, ...] = ("", [], {})
+
 
 def answer(outcome: Outcome[Result]) -> dict[str, Any]:
     """Return the answer as JSON values: `status` first, then the result's fields, then what to do next."""
     told: dict[str, Any] = {"status": outcome.status}
     if outcome.result is not None:
-        told |= _full(outcome.result.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_defaults=True))
-        untrusted = untrusted_names(type(outcome.result)) & _names(told)
+        names: set[str] = set()
+        told |= _full(
+            outcome.result.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_defaults=True), names
+        )
+        untrusted = untrusted_names(type(outcome.result)) & names
         if untrusted:
             told["untrusted"] = sorted(untrusted)
     for name in ("operation_id", "code", "summary", "why", "next"):
@@ -38,19 +43,17 @@ def instant(moment: datetime) -> str:
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _full(value: Any) -> Any:
-    """Drop what says nothing: None, empty strings and empty containers."""
+def _full(value: Any, names: set[str]) -> Any:
+    """Drop what says nothing: None, empty strings and empty containers. What is left is noted by its `names`."""
     if isinstance(value, dict):
-        kept = {key: _full(inner) for key, inner in value.items()}
-        return {key: inner for key, inner in kept.items() if inner is not None and inner not in ("", [], {})}
+        kept = {}
+        for key, inner in value.items():
+            if isinstance(inner, dict | list):
+                inner = _full(inner, names)  # noqa: PLW2901 - the same thing, without what says nothing
+            if inner is not None and inner not in _NOTHING:
+                kept[key] = inner
+        names.update(kept)
+        return kept
     if isinstance(value, list):
-        return [_full(inner) for inner in value]
+        return [_full(inner, names) if isinstance(inner, dict | list) else inner for inner in value]
     return value
-
-
-def _names(value: Any) -> frozenset[str]:
-    if isinstance(value, dict):
-        return frozenset(value).union(*(_names(inner) for inner in value.values()))
-    if isinstance(value, list):
-        return frozenset().union(*(_names(inner) for inner in value))
-    return frozenset()

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, time
 from enum import Enum
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_args
 from zoneinfo import ZoneInfo
@@ -216,7 +217,8 @@ def marked(model: BaseModel) -> Iterator[tuple[Mark, str, Any]]:
                 yield from marked(nested)
 
 
-def additions(model: type[BaseModel]) -> dict[str, Effect]:
+@cache
+def additions(model: type[BaseModel]) -> Mapping[str, Effect]:
     """Return the effects that single fields of a request add, by field name."""
     return {
         name: mark.effect
@@ -237,13 +239,19 @@ def ours(model: type[BaseModel]) -> frozenset[str]:
 
 def own(request: Asked) -> Asked:
     """Return the request without what its caller put into fields that are not a caller's to fill in."""
-    named = {
-        name for name, info in type(request).model_fields.items() if any(isinstance(m, Ours) for m in info.metadata)
-    }
-    blank = {name: type(request).model_fields[name].default for name in named & request.model_fields_set}
+    fields = type(request).model_fields
+    blank = {name: fields[name].default for name in _named_ours(type(request)) & request.model_fields_set}
     return request.model_copy(update=blank) if blank else request
 
 
+@cache
+def _named_ours(model: type[BaseModel]) -> frozenset[str]:
+    return frozenset(
+        name for name, info in model.model_fields.items() if any(isinstance(m, Ours) for m in info.metadata)
+    )
+
+
+@cache
 def untrusted_names(model: type[BaseModel]) -> frozenset[str]:
     """Return the names of a result's fields, at any depth, that hold strangers' text."""
     names: set[str] = set()

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import random
 import socket
 from typing import TYPE_CHECKING
 
 import pytest
 
-from .speaking import MODERN, VERSION, Raw
+from .speaking import VERSION, Raw
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -196,49 +194,3 @@ def test_garbage_is_refused_without_a_fault(demo: Service, era: str) -> None:
         for number, garbage in enumerate(_GARBAGE):
             answered = raw.http.post(demo.url, content=garbage, headers=headers)
             assert answered.status_code < 500, (number, answered.text[:200])
-
-
-def test_a_thousand_random_messages_bring_no_fault(demo: Service) -> None:
-    """Of the forms JSON-RPC and the two eras know, with anything in their places."""
-    chance = random.Random(7)
-    with Raw(demo.url, demo.demo_token) as raw:
-        raw.shake()
-        for _ in range(1_000):
-            headers, body = _random_message(chance, str(raw.session))
-            answered = raw.http.post(demo.url, content=json.dumps(body).encode(), headers=headers)
-            assert answered.status_code < 500, (headers, body, answered.text[:300])
-
-
-def _random_message(chance: random.Random, session: str) -> tuple[dict[str, str], object]:
-    odd: list[object] = [None, 0, -1, 1e308, "", SECRET, "\u202e", [], {}, [[]], {"a": {"b": []}}, True, "x" * 2000]
-    methods = ["ping", "tools/list", "tools/call", "resources/read", "resources/list", "prompts/get", "server/discover"]
-    methods += [
-        "completion/complete",
-        "logging/setLevel",
-        "notifications/cancelled",
-        "subscriptions/listen",
-        "initialize",
-    ]
-    method = chance.choice([*methods, SECRET, ""])
-    params: object = chance.choice(
-        [
-            {},
-            chance.choice(odd),
-            {"name": chance.choice(["messages_list", "messages_search", *odd]), "arguments": chance.choice(odd)},
-            {"uri": chance.choice(["mail://demo/mailboxes", "mail://x/../..", *odd])},
-            {"requestId": chance.choice(odd), "_meta": {"progressToken": chance.choice(odd)}},
-        ]
-    )
-    body: dict[str, object] = {
-        "jsonrpc": "2.0",
-        "id": chance.choice([1, "a", *odd]),
-        "method": method,
-        "params": params,
-    }
-    if chance.random() < 0.2:
-        body.pop(chance.choice(list(body)))
-    if chance.random() < 0.3:
-        if isinstance(params, dict):
-            params["_meta"] = MODERN
-        return {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "ping" if not method else "tools/call"}, body
-    return {"Mcp-Session-Id": session, "MCP-Protocol-Version": VERSION}, body

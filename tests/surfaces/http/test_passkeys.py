@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
@@ -428,14 +429,14 @@ def test_pages_can_be_neither_framed_nor_kept_and_load_nothing_from_elsewhere(pe
 )
 def test_nonsense_is_refused_without_a_fault(service: Inside, program: Program, path: str) -> None:
     form = {"Content-Type": "application/x-www-form-urlencoded"}
-    json = {"Content-Type": "application/json", "Origin": issuer_of(service)}
+    told = {"Content-Type": "application/json", "Origin": issuer_of(service)}
     long = b"a=" + b"x" * 100_000
     doubled = b"grant_type=refresh_token&grant_type=authorization_code"
     for headers, body in [
         (form, doubled), (form, b"\xff=%ff"), (form, b"&".join([b"a=b"] * 100)), (form, long), (form, b"grant_type="),
-        (form, b"grant_type=refresh_token&refresh_token=%ED%A0%80"), (json, b"[]"), (json, b"{"), (json, b"[" * 50_000),
-        (json, b'{"flow":"\\ud800","code":"\\ud800","redirect_uris":["\\ud800"]}'), (json, long), ({}, b""),
-        (json, b'{"flow":{},"credential":{},"client":{},"scopes":{}}'),
+        (form, b"grant_type=refresh_token&refresh_token=%ED%A0%80"), (told, b"[]"), (told, b"{"), (told, b"[" * 50_000),
+        (told, b'{"flow":"\\ud800","code":"\\ud800","redirect_uris":["\\ud800"]}'), (told, long), ({}, b""),
+        (told, b'{"flow":{},"credential":{},"client":{},"scopes":{}}'),
     ]:  # fmt: skip
         answered = program.http.post(path, content=body, headers=headers)
         if path != "/revoke" or headers is not form:
@@ -498,3 +499,30 @@ def test_a_program_that_opens_two_connections_and_renews_in_both_stays_in(
             renewed = program.renew(given["refresh_token"]).json()
             raw.http.headers["Authorization"] = f"Bearer {renewed['access_token']}"
         assert (one.post("tools/list").status_code, other.post("tools/list").status_code) == (200, 200)
+
+
+def test_a_program_that_describes_itself_is_let_in_under_its_own_name(
+    owner: Owner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A-34: its code and its answers are its own: they do not mix with those of the one client all others are."""
+    address, answers = "https://app.example.org/oauth/client.json", "https://app.example.org/cb"
+
+    async def described(_: str) -> bytes:
+        return json.dumps({"client_id": address, "redirect_uris": [answers]}).encode()
+
+    monkeypatch.setattr("mcp_proton.mcp.http.signing_in.programs.fetched", described)
+    text = owner.folders.config_file.read_text()
+    owner.write_config(f'{text}\n[sign_in]\nby = "passkey"\ndocuments = ["{address}"]\n')
+    with Inside(owner.home) as service, Person(issuer_of(service)) as person:
+        assert person.add_passkey(owner.json("passkeys", "add")["code"]).status_code == 200
+        with Program(issuer_of(service), answers, address) as program, Program(issuer_of(service)) as other:
+            told = program.http.get("/.well-known/oauth-authorization-server").json()
+            assert told["client_id_metadata_document_supported"] is True
+            assert "app.example.org" in person.open(program.address()).answered.text
+            assert person.browser.get(program.address(redirect_uri=REDIRECT)).status_code == 400
+            assert person.browser.get(other.address(redirect_uri=answers)).status_code == 400
+            code = program.code(person.let_in(program.address()).json()["to"])
+            assert program.exchange(code, client_id="mcp-proton").json()["error"] == "invalid_grant"
+            given = signed_in(person, program)
+            assert status(service, given["access_token"]) == 200
+            assert program.renew(given["refresh_token"]).status_code == 200

@@ -181,6 +181,9 @@ def test_the_environment_wins_for_the_services_own_settings_only():
     assert config.service.zone.key == "Asia/Tokyo"
     assert config.service.output_schemas is True
     assert config.service.default_account == "work"
+    assert read(GOOD, "config.toml", {"MCP_PROTON_SOCKET_GROUP": "1000"}).service.socket_group == "1000"
+    proxies = read(GOOD, "config.toml", {"MCP_PROTON_TRUSTED_PROXIES": "127.0.0.1, ::1"}).service.trusted_proxies
+    assert len(proxies) == 2
     assert complaints(GOOD, {"MCP_PROTON_TIMEZONE": HIDDEN}) == [
         "the environment: MCP_PROTON_TIMEZONE: must be a time zone such as Europe/Berlin"
     ]
@@ -353,3 +356,70 @@ def test_refresh_tokens_are_kept_only_where_another_can_be_stored() -> None:
         read(text, "config.toml", {})
     account = read(text.replace("env:TOKEN", "keyring"), "config.toml", {}).accounts["a"]
     assert account.by_token
+
+
+MOVED = {
+    "MAIL_PROVIDER": "custom",
+    "MAIL_USERNAME": "me@example.org",
+    "MAIL_PASSWORD": HIDDEN,
+    "IMAP_HOST": "imap.example.org",
+    "IMAP_PORT": "993",
+    "SMTP_HOST": "smtp.example.org",
+    "SMTP_TLS_MODE": "starttls",
+    "MAIL_FROM": "Me <me@example.org>",
+    "MAIL_ALIASES": "a@example.org, b@example.org",
+    "PORT": "9000",
+}
+
+
+def test_an_account_can_be_described_by_the_names_another_server_has_for_it():
+    """A-83: where config.toml has none. The password stays in its variable."""
+    config = read("", "config.toml", MOVED)
+    (account,) = config.accounts.values()
+    assert (account.host, account.imap, account.smtp, account.smtp_protection) == (
+        "imap.example.org",
+        993,
+        587,
+        "starttls",
+    )
+    assert account.secret == "env:MAIL_PASSWORD"
+    assert [one.email for one in account.senders] == ["me@example.org", "a@example.org", "b@example.org"]
+    assert config.service.listen == "127.0.0.1:9000"
+    assert HIDDEN not in repr(config)
+    assert read(GOOD, "config.toml", MOVED).accounts.keys() == read(GOOD, "config.toml", {}).accounts.keys()
+    (complaint,) = complaints("", {**MOVED, "IMAP_PORT": HIDDEN})
+    assert complaint.startswith("the environment: IMAP_PORT: ")
+
+
+def test_the_service_takes_the_names_another_server_has_for_its_settings():
+    """J-138: behind a variable of ours, and behind config.toml."""
+    other = {
+        "JMAP_MCP_BIND_ADDR": "127.0.0.1:9001",
+        "JMAP_MCP_RESOURCE_URL": "https://mail.example.org/mcp",
+        "JMAP_MCP_RATE_LIMIT_READS_PER_MIN": "7",
+        "JMAP_MCP_LOG_FORMAT": "json",
+        "RUST_LOG": "warn",
+    }
+    service = read("", "config.toml", other).service
+    assert (service.listen, service.public_url, service.reads_per_minute) == (
+        "127.0.0.1:9001",
+        "https://mail.example.org",
+        7,
+    )
+    assert (service.log_format, service.log) == ("json", "warning")
+    assert read("", "config.toml", {**other, "MCP_PROTON_READS_PER_MINUTE": "8"}).service.reads_per_minute == 8
+    assert read("[service]\nreads_per_minute = 9\n", "config.toml", other).service.reads_per_minute == 9
+    assert complaints("", {**other, "JMAP_MCP_BIND_ADDR": "nowhere"})[0].startswith(
+        "the environment: JMAP_MCP_BIND_ADDR: "
+    )
+
+
+def test_a_name_that_any_program_could_mean_counts_only_beside_others_of_its_family():
+    service = read("", "config.toml", {"PORT": "3000", "RUST_LOG": "debug"}).service
+    assert (service.listen, service.log) == ("127.0.0.1:8420", "warning")
+
+
+def test_no_variable_opens_a_gate():
+    """A-30: what another server lets its environment allow is the owner's rules here."""
+    gates = {f"MAIL_ENABLE_{name}": "1" for name in ("WRITES", "SEND", "DELETE")}
+    assert read(GOOD, "config.toml", gates) == read(GOOD, "config.toml", {})

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+
+import pytest
 from mcp_types import JSONRPCNotification
 
 from mcp_proton.mcp.http import streams as subject
@@ -43,3 +46,14 @@ async def test_mail_stays_for_two_minutes_and_in_bounded_memory():
     for _ in range(20):
         await streams.store_event("a", event("x" * (1 << 20)))
     assert streams._octets <= subject.OCTETS
+
+
+async def test_an_idle_clients_events_are_dropped_as_well(monkeypatch: pytest.MonkeyPatch):
+    """P-98: mail is kept no longer because nothing more comes; a second event is waited for as well as the first."""
+    monkeypatch.setattr(subject, "SECONDS", 0.05)
+    streams = Streams()
+    for text in ("one", "two"):
+        await streams.store_event("a", event(text))
+        assert streams._events
+        while streams._events:
+            await asyncio.sleep(0.01)

@@ -90,7 +90,7 @@ class Saying:
                 title,
                 State.NOTE,
                 why,
-                "a smaller profile shows them all: `mcp-proton clients add NAME --profile reader`",
+                "a smaller profile shows them all: `mcp-proton clients add NAME --profile core`",
             )
         return ok(title, told)
 

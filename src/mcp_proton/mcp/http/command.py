@@ -20,6 +20,7 @@ from . import listening, watching
 from .app import Application
 from .identifying import identity
 from .limits import Limits
+from .log_writer import beside
 from .readiness import Readiness
 from .running import serve
 from .servers import PATH
@@ -60,6 +61,7 @@ async def _serve(where: Place | None, *, demo: bool) -> None:
         running = await stack.enter_async_context(world)
         service = running.settings.config.service
         to_stderr(getattr(logging, service.log.upper()), service.log_format)
+        stack.enter_context(beside())
         door = listening.opened(where or place(service.listen), service.socket_group)
         stack.callback(door.close)
         running.links.origin = service.public_url or (None if door.path else str(door))

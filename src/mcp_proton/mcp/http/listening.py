@@ -85,7 +85,7 @@ def _unix(path: Path, group: str | None) -> socket.socket:
         os.umask(before)
     try:
         if group is not None:
-            shutil.chown(hidden, group=group)
+            shutil.chown(hidden, group=int(group) if group.isdigit() else group)
             hidden.chmod(0o660)
         made.listen(_BACKLOG)
         hidden.rename(path)

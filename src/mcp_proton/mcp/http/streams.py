@@ -5,6 +5,7 @@ Kept in memory alone, for two minutes and at most 4 MiB a client: mail stays her
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections import deque
 from dataclasses import dataclass
@@ -40,6 +41,7 @@ class Streams(EventStore):
         self._events: deque[_Event] = deque()
         self._octets = 0
         self._last = 0
+        self._timer: asyncio.TimerHandle | None = None
 
     async def store_event(self, stream_id: str, message: JSONRPCMessage | None) -> str:
         """Keep an event and return its id."""
@@ -48,6 +50,8 @@ class Streams(EventStore):
         self._events.append(_Event(self._last, stream_id, message, size, self._now()))
         self._octets += size
         self._drop()
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(SECONDS, self._tidy)
         return str(self._last)
 
     async def replay_events_after(self, last_event_id: str, send_callback: EventCallback) -> str | None:
@@ -66,3 +70,9 @@ class Streams(EventStore):
         oldest = self._now() - SECONDS
         while self._events and (self._events[0].at < oldest or self._octets > OCTETS or len(self._events) > _EVENTS):
             self._octets -= self._events.popleft().size
+
+    def _tidy(self) -> None:
+        """Drop what is over also where nothing comes any more: an idle client's mail is not kept."""
+        self._drop()
+        left = self._events[0].at + SECONDS - self._now() if self._events else None
+        self._timer = None if left is None else asyncio.get_running_loop().call_later(max(left, 1.0), self._tidy)

@@ -14,8 +14,9 @@ from mcp_proton.domain.redirects import is_allowed, program
 from .answers import Unfit
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
+    from .programs import Programs
     from .site import Site
 
 LONGEST_STATE = 4_096
@@ -28,6 +29,7 @@ _PRINTABLE = re.compile(r"[\x20-\x7e]*")
 class Asked:
     """A request that can be met. `program` is where the answer goes, as a person may be shown it."""
 
+    client_id: str
     redirect: str
     state: str | None
     challenge: str
@@ -46,18 +48,17 @@ class Asked:
             return False
         proof = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).decode().rstrip("=")
         same_place = fields.get("redirect_uri", self.redirect) == self.redirect
-        return same_place and hmac.compare_digest(proof, self.challenge)
+        same_client = fields.get("client_id", self.client_id) == self.client_id
+        return same_place and same_client and hmac.compare_digest(proof, self.challenge)
 
 
-def read(fields: Mapping[str, str], client_id: str, allowed: Sequence[str], site: Site) -> Asked:
+async def read(fields: Mapping[str, str], programs: Programs, site: Site) -> Asked:
     """Read an authorization request.
 
     Raises `Unfit`; until client and redirect are known to be good it names no redirect: an answer goes nowhere then.
     """
-    if fields.get("client_id") != client_id:
-        raise Unfit("invalid_client", "no client is known by this client_id")
-    redirect = fields.get("redirect_uri", "")
-    if not is_allowed(redirect, allowed):
+    client_id, redirect = fields.get("client_id", ""), fields.get("redirect_uri", "")
+    if not is_allowed(redirect, await programs.redirects(client_id)):
         raise Unfit("invalid_request", "the owner allows no answer to this redirect_uri")
     state = fields.get("state")
     if state is not None and (len(state) > LONGEST_STATE or not _PRINTABLE.fullmatch(state)):
@@ -79,4 +80,4 @@ def read(fields: Mapping[str, str], client_id: str, allowed: Sequence[str], site
     if nonce is not None and (len(nonce) > LONGEST_STATE or not _PRINTABLE.fullmatch(nonce)):
         raise unfit("invalid_request", "the nonce cannot be read")
     scopes = tuple(dict.fromkeys(scope.split()))
-    return Asked(redirect, state, fields["code_challenge"], scopes, nonce)
+    return Asked(client_id, redirect, state, fields["code_challenge"], scopes, nonce)

@@ -12,6 +12,7 @@ from mcp_proton.mcp.http.rates import Rate
 from . import pages
 from .answers import Unfit
 from .browser import Browser
+from .programs import Programs
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -41,6 +42,7 @@ class Desk:
     running: Running
     noticed: Callable[[str], None]
     browser: Browser = field(init=False)
+    programs: Programs = field(init=False)
     authorizing: Rate = field(default_factory=lambda: Rate(60, _MINUTE))
     exchanging: Rate = field(default_factory=lambda: Rate(120, _MINUTE))
     browsing: Rate = field(default_factory=lambda: Rate(180, _MINUTE))
@@ -48,6 +50,7 @@ class Desk:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "browser", Browser(self.site))
+        object.__setattr__(self, "programs", Programs(self.rules))
 
     async def clients(self) -> Sequence[str]:
         """Return the clients that a program may come in as."""

@@ -56,9 +56,7 @@ class Forwarding:
 
     async def authorize(self, request: Request) -> Response:
         """Ask the person, where the request is in order."""
-        asked = asking.read(
-            forms.asked(request), self._desk.rules.client_id, self._desk.rules.redirects, self._desk.site
-        )
+        asked = await asking.read(forms.asked(request), self._desk.programs, self._desk.site)
         if (home := self._desk.browser.led_home(request)) is not None:
             return home
         browser, cookie = self._desk.browser.greet(request)
@@ -106,7 +104,7 @@ class Forwarding:
     async def token(self, request: Request) -> Response:
         """Get a program its tokens from the provider."""
         fields = await forms.form(request)
-        if fields.get("client_id", self._desk.rules.client_id) != self._desk.rules.client_id:
+        if not self._desk.programs.are_known(fields.get("client_id", self._desk.rules.client_id)):
             raise Unfit("invalid_client", "no client is known by this client_id", status=401)
         if "resource" in fields and not self._desk.site.is_resource(fields["resource"]):
             raise Unfit("invalid_target", "the resource is not this service")

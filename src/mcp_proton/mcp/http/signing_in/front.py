@@ -9,7 +9,7 @@ from starlette.routing import Route, Router
 from mcp_proton.config.signing_in import By
 from mcp_proton.domain.redirects import is_allowed
 
-from . import forms, pages
+from . import forms, pages, programs
 from .answers import Unfit, given
 from .forwarding import CALLBACK, Forwarding
 
@@ -49,6 +49,7 @@ def metadata(desk: Desk) -> dict[str, Any]:
         "token_endpoint_auth_methods_supported": ["none"],
         "code_challenge_methods_supported": ["S256"],
         "scopes_supported": list(desk.scopes),
+        **programs.metadata(desk.rules),
     }
     if desk.rules.by is By.PASSKEY:
         told |= {"revocation_endpoint": f"{issuer}/revoke", "revocation_endpoint_auth_methods_supported": ["none"]}

@@ -34,7 +34,7 @@ class Granting:
     async def token(self, request: Request) -> Response:
         """Give tokens for a code or for a refresh token (RFC 6749 §4.1.3, §6)."""
         fields = await forms.form(request)
-        if fields.get("client_id", self._desk.rules.client_id) != self._desk.rules.client_id:
+        if not self._desk.programs.are_known(fields.get("client_id", self._desk.rules.client_id)):
             raise Unfit("invalid_client", "no client is known by this client_id", status=401)
         if "resource" in fields and not self._desk.site.is_resource(fields["resource"]):
             raise Unfit("invalid_target", "the resource is not this service")
@@ -72,7 +72,7 @@ class Granting:
         made, refresh = await self._sign_ins.begin(granted.client, granted.asked.program, granted.scopes)
         granted.sign_in = made.id
         write("sign_in_begun", client=made.client, sign_in=made.id, program=made.program)
-        return self._tokens_for(made, made.scopes, refresh)
+        return self._tokens_for(made, made.scopes, refresh, granted.asked.client_id)
 
     async def _for_refresh(self, fields: Mapping[str, str]) -> Response:
         shown = fields.get("refresh_token", "")
@@ -89,15 +89,16 @@ class Granting:
                 write("sign_in_ended", reason=renewed.value)
             raise _no_grant("the refresh token is not good (any more); sign in again")
         write("sign_in_renewed", client=renewed[0].client, sign_in=renewed[0].id)
-        return self._tokens_for(renewed[0], wanted, renewed[1])
+        client_id = fields.get("client_id", self._desk.rules.client_id)
+        return self._tokens_for(renewed[0], wanted, renewed[1], client_id)
 
     async def _copied(self, sign_in: str | None) -> None:
         """End what a code gave that was shown twice: one of the two who showed it stole it (RFC 6749 §4.1.2)."""
         if sign_in is not None and await self._sign_ins.end(id=sign_in):
             write("sign_in_ended", sign_in=sign_in, reason=Over.REUSED.value)
 
-    def _tokens_for(self, made: SignIn, scopes: Sequence[str], refresh: str) -> Response:
-        token = self._tokens.issue(made.id, scopes, self._desk.rules.client_id)
+    def _tokens_for(self, made: SignIn, scopes: Sequence[str], refresh: str, client_id: str) -> Response:
+        token = self._tokens.issue(made.id, scopes, client_id)
         return given(
             {
                 "access_token": token,

@@ -46,9 +46,7 @@ class LettingIn:
 
     async def authorize(self, request: Request) -> Response:
         """Show the page, where the request is in order."""
-        asked = asking.read(
-            forms.asked(request), self._desk.rules.client_id, self._desk.rules.redirects, self._desk.site
-        )
+        asked = await asking.read(forms.asked(request), self._desk.programs, self._desk.site)
         if (home := self._desk.browser.led_home(request)) is not None:
             return home
         clients = await self._desk.clients()
