@@ -56,8 +56,8 @@ async def test_every_operation_can_be_called_through_the_tool_that_lists_it():
                 )
                 assert not told.is_error, name
                 answer = told.structured_content
-                no_folder_is_open = answer.get("code") == "out_of_bounds"
-                assert no_folder_is_open or answer["status"] in {"ok", "stale", "not_found", "approval_pending"}
+                not_here = answer.get("code") in {"out_of_bounds", "links_need_http", "not_on_this_server"}
+                assert not_here or answer["status"] in {"ok", "stale", "not_found", "approval_pending"}
 
 
 async def test_an_operation_of_another_group_is_pointed_to_and_not_done():
