@@ -116,6 +116,7 @@ async def _requests(backend: JmapBackend, inbox: Mailbox) -> list[Figure]:
     }
     figures = []
     for name, act in acts.items():
+        await backend.mailboxes(fresh=True)
         before = backend.web.requests
         await act()
         figures.append(absolute(f"Cyrus JMAP: HTTP requests, {name}", backend.web.requests - before, 2, ""))

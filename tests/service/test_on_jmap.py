@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from mcp_proton.jmap import client, threads
 from tests.contract.letters import letter
 from tests.servers.jmap.methods import Limits
 
@@ -91,6 +92,20 @@ async def test_a_conversation_longer_than_an_answer_may_be_is_cut_and_told() -> 
         told = await house.ask("threads_get", message=handle, max_tokens=2_000)
         assert len(told["messages"]) == 50
         assert "more_messages_than_shown" in told["notices"]
+
+
+async def test_a_conversation_that_is_more_than_can_be_held_is_read_by_its_latest(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """An alert that was sent a thousand times: told in part, not refused as a whole."""
+    async with jmap_house() as (server, house):
+        for number in range(40):
+            said(server, number, refers=str(number - 1) if number else "", subject=f"Alert {number}")
+        handle = await handle_of(house, "Alert 39")
+        monkeypatch.setattr(client, "LARGEST_ANSWER", 12_000)
+        monkeypatch.setattr(threads, "MOST", 5)
+        told = await house.ask("threads_get", message=handle)
+        assert [one["subject"] for one in told["messages"]] == [f"Alert {number}" for number in range(35, 40)]
 
 
 async def test_a_forged_handle_opens_no_conversation() -> None:

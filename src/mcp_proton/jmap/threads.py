@@ -3,12 +3,12 @@ the text of what is simple to read."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from mcp_proton.domain.powers import Conversation
 from mcp_proton.jmap import envelopes, keys, simple, values
 from mcp_proton.jmap.client import Call, Ref
-from mcp_proton.jmap.errors import MethodFailed
+from mcp_proton.jmap.errors import LimitExceeded, MethodFailed
 from mcp_proton.jmap.occurrences import gone
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 MOST = 500
 """messages of one conversation that are looked at: the latest"""
+Answer: TypeAlias = "Object | MethodFailed"
 _PROPERTIES: Object = {"properties": [*envelopes.PROPERTIES, "references", *simple.PROPERTIES], **simple.ASKED}
 
 
@@ -34,28 +35,17 @@ class Threads:
     async def conversation(self, handle: Handle, scope: Sequence[Mailbox]) -> Conversation:
         """The thread of a message, as far as it lies in these mailboxes (its own is always one of them)."""
         own, email_id = await self._mailboxes.of(handle), keys.read(handle.key)
-        named, threads, told = await self._client.ask(
-            Call("Email/get", {"ids": [email_id], "properties": ["mailboxIds", "threadId"]}),
-            Call("Thread/get", {"#ids": Ref(0, "Email/get", "/list/*/threadId").told}),
-            Call("Email/get", {"#ids": Ref(1, "Thread/get", "/list/*/emailIds").told, **_PROPERTIES}),
-        )
-        for answer in (named, threads):
-            if isinstance(answer, MethodFailed):
-                raise answer
-        assert not isinstance(named, MethodFailed)
-        assert not isinstance(threads, MethodFailed)
-        first = _listed(named)
+        message, threads, told = await self._asked(email_id)
+        first = _listed(_sure(message))
         if not first or own.id not in values.keys_of(first[0].get("mailboxIds")):
             raise gone()
-        if isinstance(told, MethodFailed):
-            if told.kind != "requestTooLarge":
-                raise told
-            told = await self._latest(threads)
+        if told is None or (isinstance(told, MethodFailed) and told.kind == "requestTooLarge"):
+            told = await self._latest(_sure(threads))
         boxes = {box.id: box for box in (own, *scope)}
         rows: list[Envelope] = []
         references: dict[Handle, tuple[str, ...]] = {}
         texts: dict[Handle, str] = {}
-        for email in _listed(told):
+        for email in _listed(_sure(told)):
             text = simple.text(email)
             for box_id in sorted(values.keys_of(email.get("mailboxIds")) & boxes.keys()):
                 row = envelopes.envelope(boxes[box_id], email)
@@ -65,12 +55,33 @@ class Threads:
                     texts[row.handle] = text
         return Conversation(rows, references, texts)
 
+    async def _asked(self, email_id: str) -> tuple[Answer, Answer, Answer | None]:
+        """All at once; without the last where it is more than we are ready to hold."""
+        calls = (
+            Call("Email/get", {"ids": [email_id], "properties": ["mailboxIds", "threadId"]}),
+            Call("Thread/get", {"#ids": Ref(0, "Email/get", "/list/*/threadId").told}),
+            Call("Email/get", {"#ids": Ref(1, "Thread/get", "/list/*/emailIds").told, **_PROPERTIES}),
+        )
+        try:
+            message, threads, told = await self._client.ask(*calls)
+        except LimitExceeded:
+            message, threads = await self._client.ask(*calls[:2])
+            return message, threads, None
+        return message, threads, told
+
     async def _latest(self, threads: Object) -> Object:
         """A conversation larger than one answer may be (RFC 8621 §3: its ids are sorted by date, the oldest first)."""
         most = min(MOST, (await self._client.limits()).objects_in_get)
         ids = [values.identifier(one) for thread in _listed(threads) for one in values.sequence(thread.get("emailIds"))]
         (answer,) = await self._client.demand(Call("Email/get", {"ids": ids[-most:], **_PROPERTIES}))
         return answer
+
+
+def _sure(answer: Answer) -> Object:
+    """What was answered. Raises what was refused."""
+    if isinstance(answer, MethodFailed):
+        raise answer
+    return answer
 
 
 def _listed(answer: Object) -> list[Object]:

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from mcp_proton.domain.effects import Effect
+
 if TYPE_CHECKING:
     from tests.surfaces.cli.lab import Bridge, Owner
 
@@ -25,7 +27,7 @@ def test_every_effect_is_shown_with_its_source(owner: Owner) -> None:
     assert shown["read"] == ("allow", "preset assistant")
     assert shown["send"] == ("ask", "preset assistant")
     assert shown["administer"] == ("deny", "fixed")
-    assert len(shown) == 13
+    assert len(shown) == len(Effect)
 
 
 def test_a_rule_is_explained_with_what_it_overrules(owner: Owner) -> None:
