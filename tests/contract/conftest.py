@@ -104,3 +104,14 @@ async def sending(request: pytest.FixtureRequest) -> AsyncIterator[Outside]:
             opened = outside.into_a_sink(request.getfixturevalue(name))
     async with opened as made:
         yield made
+
+
+@pytest.fixture(params=["scripted_jmap", pytest.param("cyrus_jmap", marks=pytest.mark.server)])
+async def jmap_world(request: pytest.FixtureRequest) -> AsyncIterator[World]:
+    """A JMAP account, for what no other kind has."""
+    if request.param == "scripted_jmap":
+        async with worlds.scripted_jmap() as made:
+            yield made
+    else:
+        async with worlds.jmap(request.getfixturevalue("cyrus")) as made:
+            yield made
