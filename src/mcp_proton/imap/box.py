@@ -66,7 +66,7 @@ class Box:
         return self.selection.flags
 
     @property
-    def permanent_flags(self) -> frozenset[str]:
+    def permanent_flags(self) -> frozenset[str] | None:
         return self.selection.permanent_flags
 
     @property

@@ -174,7 +174,8 @@ class Selection:
     uidvalidity: int = 0
     uidnext: int = 0
     flags: frozenset[str] = frozenset()
-    permanent_flags: frozenset[str] = frozenset()
+    permanent_flags: frozenset[str] | None = None
+    """None: not told, so all are kept; empty: none is (RFC 9051 §7.1)"""
     highestmodseq: int | None = None
     unversioned: bool = False
     """the server said NOMODSEQ (RFC 7162 §3.1.2.2): it has CONDSTORE, but not here"""

@@ -55,9 +55,7 @@ class Flagging:
 
     async def _mark(self, box: Box, group: Group, change: FlagChange) -> dict[int, MailError | None]:
         """Store a change; for each UID why it was not done, or None."""
-        lost = sorted(
-            flag for flag in change.add | change.remove if not flags.is_permitted(flag, box.permanent_flags or None)
-        )
+        lost = sorted(flag for flag in change.add | change.remove if not flags.is_permitted(flag, box.permanent_flags))
         if lost:
             refusal = Unsupported(f"this mailbox does not keep the flag `{lost[0]}`", code="flag_not_kept")
             return dict.fromkeys(group.uids, refusal)

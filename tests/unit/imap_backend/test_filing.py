@@ -268,3 +268,23 @@ async def test_flags_that_were_added_before_the_rest_failed_are_not_told_as_unch
         fates = await backend.set_flags(some, change)
         assert [command[-14:] for command in server.words(b"UID STORE")] == [b"SILENT (\\Seen)"]
     assert endings(fates) == [(Ending.UNCERTAIN, "outcome_unknown")] * 2
+
+
+@pytest.mark.parametrize(
+    ("told", "flag", "kept"),
+    [
+        (b"* OK [PERMANENTFLAGS ()] none\r\n", "seen", False),
+        (b"* OK [PERMANENTFLAGS (\\Seen)] one\r\n", "seen", True),
+        (b"* OK [PERMANENTFLAGS (\\Seen)] one\r\n", "flagged", False),
+        (b"* OK [PERMANENTFLAGS (\\Seen \\*)] any\r\n", "project-x", True),
+        (b"", "seen", True),
+    ],
+)
+async def test_a_flag_that_the_mailbox_would_forget_is_not_set(told: bytes, flag: str, kept: bool) -> None:
+    """P-65: no PERMANENTFLAGS at all means that all are kept, an empty list that none is (RFC 9051 §7.1)."""
+    async with account(BASIC + b" UIDPLUS") as (server, backend):
+        server.replies[b"SELECT"] = SELECTED.replace(b"* OK [PERMANENTFLAGS (\\Seen \\Deleted)]\r\n", told)
+        (fate,) = await backend.set_flags(await handles(backend, 1), FlagChange(add=frozenset({flag})))
+        stored = bool(server.words(b"UID STORE"))
+    assert (stored, fate.ending is Ending.DONE) == (kept, kept)
+    assert fate.code == (None if kept else "flag_not_kept")
