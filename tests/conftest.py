@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tests.servers import browser_install, gluon_build
 from tests.servers.browser import chromium
-from tests.servers.fixtures import cyrus, cyrus_server, dovecot, dovecot_server, postfix
+from tests.servers.fixtures import cyrus, cyrus_server, dovecot, dovecot_server, postfix, pymap, pymap_server
 from tests.servers.gluon_server import gluon, gluon_server
 from tests.servers.oidc_server import oidc
 from tests.surfaces.hermes.fixtures import hermes
@@ -27,6 +27,8 @@ __all__ = [
     "hermes",
     "oidc",
     "postfix",
+    "pymap",
+    "pymap_server",
 ]
 _OPTIONAL = {"gluon": gluon_build, "gluon_server": gluon_build, "chromium": browser_install}
 """Fixtures that a machine need not have, each with what says so."""
