@@ -6,14 +6,14 @@ BIN    := .venv/bin
 OTHERS := 3.12 3.13
 PYTEST := -m pytest -n 2 -q
 # What must hold on every Python, not only on the first; what Proton's engine does depends on none.
-CORE   := tests/unit tests/service tests/contract -m "not engine"
+CORE   := tests/unit tests/service tests/contract -m "not engine and not pymap"
 
 export PYTHONUNBUFFERED := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 PARTS  := static suite pythons hermes node engine browser $(OTHERS:%=python-%)
 
-.PHONY: demo test check bench docs servers lock clean differential faults clients fuzz soak $(PARTS)
+.PHONY: demo test check bench docs servers lock clean differential differences pymap faults clients fuzz soak $(PARTS)
 .DELETE_ON_ERROR:
 
 demo: .venv/installed
@@ -31,7 +31,8 @@ static: .venv/installed
 	$(BIN)/lint-imports --no-logo
 
 suite: .venv/installed servers hermes node engine browser
-	$(BIN)/python $(PYTEST) tests
+	$(BIN)/python $(PYTEST) tests -m "not pymap"
+	$(BIN)/python $(PYTEST) tests/contract/test_mailboxes.py tests/contract/test_differences.py -m pymap
 
 pythons: $(OTHERS:%=python-%)
 
@@ -77,7 +78,7 @@ docs: .venv/installed
 
 servers: .venv/installed
 	@$(BIN)/python tests/servers/install.py
-	@$(BIN)/python tests/servers/oidc_install.py
+	@$(BIN)/python -m tests.servers.oidc_install
 
 hermes: .venv/installed
 	@$(BIN)/python -m tests.surfaces.hermes.install
@@ -120,6 +121,14 @@ differential: engine
 ONLY :=
 faults: .venv/installed
 	$(BIN)/python $(PYTEST) tests/matrix/every_step.py tests/service/test_faults.py -k "$(ONLY)"
+
+# The whole contract on a third IMAP server, slow since it is pure Python; `make test` has a part of it.
+pymap: .venv/installed servers
+	$(BIN)/python $(PYTEST) tests/contract -m pymap
+
+# What the servers of the contract suite can, printed into docs/servers.md.
+differences: .venv/installed servers
+	$(BIN)/python -m tests.contract.differences
 
 lock:
 	$(PYTHON) tools/lock.py $(UPGRADE)

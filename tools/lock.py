@@ -33,7 +33,11 @@ def main(upgrade: list[str]) -> None:
     )
     # The image has what runs, in the versions that were tested, and what builds it.
     compile_lock(
-        uv, "deploy/container/requirements.lock", build, ["pyproject.toml", "-c", "requirements.lock"], upgrade
+        uv,
+        "deploy/container/requirements.lock",
+        build,
+        ["pyproject.toml", "--all-extras", "-c", "requirements.lock"],
+        upgrade,
     )
     compile_lock(uv, "tests/surfaces/hermes/hermes.lock", [HERMES], [], upgrade)
     compile_lock(uv, "tests/clients/node.lock", [NODE], [], upgrade)

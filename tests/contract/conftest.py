@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tests.contract.worlds import World
 
 _SERVERS = [pytest.param(name, marks=pytest.mark.server) for name in ("dovecot", "cyrus")]
+_SERVERS.append(pytest.param("pymap", marks=[pytest.mark.server, pytest.mark.pymap]))
 _JMAP = [pytest.param("cyrus_jmap", marks=pytest.mark.server), "scripted_jmap", "scripted_jmap_of_small_limits"]
 
 
@@ -103,3 +104,14 @@ async def sending(request: pytest.FixtureRequest) -> AsyncIterator[Outside]:
             opened = outside.into_a_sink(request.getfixturevalue(name))
     async with opened as made:
         yield made
+
+
+@pytest.fixture(params=["scripted_jmap", pytest.param("cyrus_jmap", marks=pytest.mark.server)])
+async def jmap_world(request: pytest.FixtureRequest) -> AsyncIterator[World]:
+    """A JMAP account, for what no other kind has."""
+    if request.param == "scripted_jmap":
+        async with worlds.scripted_jmap() as made:
+            yield made
+    else:
+        async with worlds.jmap(request.getfixturevalue("cyrus")) as made:
+            yield made

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
-
 from mcp_proton.services import content
 from tests.contract import worlds
 from tests.contract.letters import letter
 from tests.contract.worlds import Mail
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
     from tests.contract.worlds import World
 
 HEAD = (
@@ -50,16 +46,6 @@ KINDS = {
     "calendar": "Content-Type: text/calendar; charset=utf-8\n\nBEGIN:VCALENDAR\nEND:VCALENDAR\n",
 }
 SIMPLE = {"plain", "latin", "html", "both", "attached"}
-
-
-@pytest.fixture(params=["scripted_jmap", pytest.param("cyrus_jmap", marks=pytest.mark.server)])
-async def jmap_world(request: pytest.FixtureRequest) -> AsyncIterator[World]:
-    if request.param == "scripted_jmap":
-        async with worlds.scripted_jmap() as made:
-            yield made
-    else:
-        async with worlds.jmap(request.getfixturevalue("cyrus")) as made:
-            yield made
 
 
 async def test_what_comes_along_is_what_reading_gives(jmap_world: World) -> None:

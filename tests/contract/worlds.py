@@ -29,6 +29,7 @@ from tests.servers.jmap import JmapServer
 from tests.servers.jmap.methods import Limits as JmapLimits
 from tests.servers.jmap.server import PASSWORD, USER
 from tests.servers.mail import Mail as ServerMail
+from tests.servers.pymap import Pymap
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
@@ -179,6 +180,7 @@ class Server:
     def __init__(self, account: Account, backend: MailBackend) -> None:
         self.account = account
         self.backend = backend
+        self.names_files = not isinstance(account.server, Pymap)
         with account.appender() as connection:
             connection.ensure_mailbox(self.folder)
 
@@ -324,7 +326,9 @@ async def server(
     async def secret() -> str:
         return account.password
 
-    place = Endpoint(account.host, account.imaps_port, TlsMode.IMPLICIT, Pin.read(account.certificate_sha256))
+    place = Endpoint(account.host, account.imap_port, TlsMode.PLAIN, plain_to_this_machine=True)
+    if account.imaps_port:
+        place = Endpoint(account.host, account.imaps_port, TlsMode.IMPLICIT, Pin.read(account.certificate_sha256))
     login = Credentials(account.username, secret)
     made = ImapBackend("me", place, login, sessions=ATTENTIVE, outlet=outlet, configured=configured)
     async with aclosing(made) as backend:

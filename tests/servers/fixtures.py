@@ -12,6 +12,7 @@ from tests.servers import install, process
 from tests.servers.cyrus import Cyrus
 from tests.servers.dovecot import Dovecot
 from tests.servers.postfix import Postfix
+from tests.servers.pymap import Pymap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from tests.servers.account import Account
 
-Server = TypeVar("Server", bound=Dovecot | Cyrus | Postfix)
+Server = TypeVar("Server", bound=Dovecot | Cyrus | Postfix | Pymap)
 
 
 @contextmanager
@@ -51,6 +52,12 @@ def cyrus_server() -> Iterator[Cyrus]:
 
 
 @pytest.fixture(scope="session")
+def pymap_server() -> Iterator[Pymap]:
+    with running(Pymap) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
 def postfix(dovecot_server: Dovecot) -> Iterator[Postfix]:
     """It hands mail to `dovecot`'s accounts, and refuses everybody else. For root only (`postfix.can_run`)."""
     with running(lambda folder: Postfix(folder, dovecot_server)) as server:
@@ -60,6 +67,11 @@ def postfix(dovecot_server: Dovecot) -> Iterator[Postfix]:
 @pytest.fixture
 def dovecot(dovecot_server: Dovecot) -> Account:
     return dovecot_server.account()
+
+
+@pytest.fixture
+def pymap(pymap_server: Pymap) -> Account:
+    return pymap_server.account()
 
 
 @pytest.fixture

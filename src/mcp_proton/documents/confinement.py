@@ -11,7 +11,9 @@ import os
 import resource
 import signal
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 from . import seccomp
 
@@ -38,10 +40,12 @@ def bound(limits: Limits, parent: int) -> None:
         libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
         if os.getppid() != parent:
             os._exit(1)
+        with suppress(OSError):  # where memory is short, the kernel ends this process and not the service
+            Path("/proc/self/oom_score_adj").write_text("1000")
     os.nice(_NICER)
     _limit(resource.RLIMIT_CORE, 0)
     _limit(resource.RLIMIT_FSIZE, 0)
-    _limit(resource.RLIMIT_CPU, limits.processor)
+    _limit(resource.RLIMIT_CPU, limits.processor, limits.processor + 1)  # SIGXCPU first: what else kills is told apart
     _limit(resource.RLIMIT_AS, limits.memory)
 
 
@@ -54,12 +58,13 @@ def seal() -> None:
         seccomp.enforce()
 
 
-def _limit(kind: int, most: int) -> None:
-    """Lower a limit; one that is lower already stays."""
+def _limit(kind: int, most: int, end: int | None = None) -> None:
+    """Lower a limit to `most`, for good to `end`; one that is lower already stays."""
     _, hard = resource.getrlimit(kind)
-    lower = most if hard == resource.RLIM_INFINITY else min(most, hard)
+    end = most if end is None else end
+    lower = end if hard == resource.RLIM_INFINITY else min(end, hard)
     try:
-        resource.setrlimit(kind, (lower, lower))
+        resource.setrlimit(kind, (min(most, lower), lower))
     except (OSError, ValueError):
         if sys.platform == "linux":  # elsewhere a kernel may not know every limit
             raise

@@ -20,7 +20,7 @@ _PASSWORD = frozenset({raw.FPDF_ERR_PASSWORD, raw.FPDF_ERR_SECURITY})
 def read(file: BinaryIO, pages: Pages, first: int) -> int:
     """Read a document into pages, from `first`; return how many pages it says it has."""
     try:
-        document = pypdfium2.PdfDocument(file)
+        document = pypdfium2.PdfDocument(file.read())
     except pypdfium2.PdfiumError as error:
         known = getattr(error, "err_code", None) in _PASSWORD
         raise Unreadable(Reason.ENCRYPTED if known else Reason.DAMAGED) from None

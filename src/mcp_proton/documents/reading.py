@@ -26,7 +26,8 @@ from .refusals import Reason, Unreadable, missing, told
 _NEEDED = ("defusedxml", "openpyxl", "pypdfium2")
 _CHILD = "mcp_proton.documents.child"
 _AT_ONCE = 2
-_SIGNS_OF_TIME = frozenset({-signal.SIGXCPU, -signal.SIGKILL})
+_ENDED_BY = {-signal.SIGXCPU: Reason.TIME, -signal.SIGKILL: Reason.MEMORY}
+"""What a signal that nobody here sent means: the limit of processor time, or a kernel that is short of memory."""
 
 
 class ChildDocuments:
@@ -68,7 +69,7 @@ class ChildDocuments:
                 child.kill()
             await child.wait()
         if ended:
-            raise Unreadable(Reason.TIME if ended in _SIGNS_OF_TIME else Reason.READER_DIED)
+            raise Unreadable(_ENDED_BY.get(ended, Reason.READER_DIED))
         return answer
 
     def _question(self, span: Span, letters: int) -> str:
