@@ -78,7 +78,7 @@ docs: .venv/installed
 
 servers: .venv/installed
 	@$(BIN)/python tests/servers/install.py
-	@$(BIN)/python tests/servers/oidc_install.py
+	@$(BIN)/python -m tests.servers.oidc_install
 
 hermes: .venv/installed
 	@$(BIN)/python -m tests.surfaces.hermes.install

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.servers import browser_install, gluon_build, oidc_install
+from tests.servers import browser_install, gluon_build
 from tests.servers.browser import chromium
 from tests.servers.fixtures import cyrus, cyrus_server, dovecot, dovecot_server, postfix, pymap, pymap_server
 from tests.servers.gluon_server import gluon, gluon_server
@@ -30,12 +30,12 @@ __all__ = [
     "pymap",
     "pymap_server",
 ]
-_OPTIONAL = {"gluon": gluon_build, "gluon_server": gluon_build, "oidc": oidc_install, "chromium": browser_install}
+_OPTIONAL = {"gluon": gluon_build, "gluon_server": gluon_build, "chromium": browser_install}
 """Fixtures that a machine need not have, each with what says so."""
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what this machine cannot have: Proton's engine, the OpenID provider, the browser."""
+    """Leave out what this machine cannot have: Proton's engine, the browser."""
     parts = {part for item in items for part in _needed(item)}
     absent = {part for part in parts if part.missing()}
     out = [item for item in items if absent & _needed(item)]

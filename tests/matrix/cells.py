@@ -35,8 +35,8 @@ FAULTS = (
     "killed",
     "disk full",
 )
-SILENCE = 1.0
-"""how long the process waits for an answer that a fault keeps from it, in seconds"""
+SILENCE = {"bridge": 1.0, "jmap": 3.0}
+"""how long the process waits for an answer that a fault keeps from it, in seconds; a JMAP server shares our own loop"""
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ async def play(cell: Cell, nursery: Nursery, template: Path, folder: Path, openi
     async with AsyncExitStack() as stack:
         server = await stack.enter_async_context(opening(letters(act)))
         relay = await stack.enter_async_context(server.relay())
-        silence = SILENCE if cell.fault == "timeout" else 90.0
+        silence = SILENCE[server.kind] if cell.fault == "timeout" else 90.0
         guarded = isinstance(act, Act) and act.guarded
         address = Address("127.0.0.1", relay.port, server.username, server.password, silence, guarded, server.kind)
         before, boxes = server.truth(), server.mailboxes()

@@ -1,34 +1,22 @@
-"""The OpenID provider of the tests (`oidc/`, Node), its packages installed by npm from the lock once and kept below `.cache/`.
+"""The OpenID provider of the tests (`oidc/`), its packages installed by npm from the lock once and kept below `.cache/`.
 
-Run as a program, this installs it, or says what the machine lacks. Standard library only, so any Python can run it.
+Node is the one that the MCP clients run on. Run as a program, this installs it.
 """
 
 from __future__ import annotations
 
 import fcntl
 import hashlib
-import re
+import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+from tests.clients.install import node, npm
+
 _SOURCES = Path(__file__).parent / "oidc"
 _CACHE = Path(__file__).parents[2] / ".cache" / "servers" / "oidc"
-_OLDEST_NODE = 20
-
-
-def missing() -> list[str]:
-    """What it needs and this machine lacks."""
-    lacks = [] if _node_is_new_enough() else [f"Node {_OLDEST_NODE} or newer"]
-    if not program().exists() and shutil.which("npm") is None:
-        lacks.append("npm")
-    return lacks
-
-
-def left_out(lacks: list[str]) -> str:
-    """What to say where it cannot be run."""
-    return f"The OpenID provider is left out: this machine lacks {' and '.join(lacks)}."
 
 
 def program() -> Path:
@@ -52,23 +40,14 @@ def install() -> Path:
             shutil.rmtree(unfinished, ignore_errors=True)
             shutil.copytree(_SOURCES, unfinished)
             quiet = ["--silent", "--no-audit", "--no-fund", "--ignore-scripts"]
-            subprocess.run(["npm", "ci", *quiet], cwd=unfinished, check=True, stdin=subprocess.DEVNULL)
+            environment = {**os.environ, "PATH": f"{node().parent}:{os.environ['PATH']}"}
+            command = [*npm(), "ci", *quiet]
+            subprocess.run(command, cwd=unfinished, check=True, stdin=subprocess.DEVNULL, env=environment)
             unfinished.rename(made.parent)
     return made
 
 
-def _node_is_new_enough() -> bool:
-    if shutil.which("node") is None:
-        return False
-    told = subprocess.run(["node", "--version"], capture_output=True, text=True, check=False).stdout
-    found = re.match(r"v(\d+)\.", told)
-    return found is not None and int(found[1]) >= _OLDEST_NODE
-
-
 def main() -> int:
-    if lacks := missing():
-        print(left_out(lacks))
-        return 0
     try:
         install()
     except subprocess.CalledProcessError as error:

@@ -9,6 +9,8 @@ from urllib.parse import urljoin
 import httpx2
 import pytest
 
+from tests.clients.install import node
+
 from . import oidc_install
 
 if TYPE_CHECKING:
@@ -42,8 +44,8 @@ class Oidc:
 
 @pytest.fixture(scope="session")
 def oidc() -> Iterator[Oidc]:
-    """A provider; where Node is missing, tests that ask for it are left out."""
-    command = ["node", str(oidc_install.install())]
+    """A provider."""
+    command = [node(), oidc_install.install()]
     running = subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     )
