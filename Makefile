@@ -34,7 +34,9 @@ suite: .venv/installed servers hermes node engine browser
 	$(BIN)/python $(PYTEST) tests -m "not pymap"
 	$(BIN)/python $(PYTEST) tests/contract/test_mailboxes.py tests/contract/test_differences.py -m pymap
 
-pythons: $(OTHERS:%=python-%)
+# Side by side: the tests wait more than they compute.
+pythons: servers
+	@$(MAKE) --no-print-directory --output-sync=target -j $(words $(OTHERS)) $(OTHERS:%=python-%)
 
 # One rule serves .venv and the environments of the other Pythons; the lock decides when each is made anew.
 define environment
