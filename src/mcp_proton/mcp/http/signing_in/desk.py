@@ -15,7 +15,7 @@ from .browser import Browser
 from .programs import Programs
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from starlette.requests import Request
     from starlette.responses import Response
@@ -56,6 +56,13 @@ class Desk:
         """Return the clients that a program may come in as."""
         revoked = (await self.running.switches.current()).revoked_clients
         return [name for name in self.running.config.current().clients if name not in revoked]
+
+    def check(self, fields: Mapping[str, str]) -> None:
+        """Raise `Unfit` unless a request for tokens comes from a program that is known, and means this service."""
+        if not self.programs.are_known(fields.get("client_id", self.rules.client_id)):
+            raise Unfit("invalid_client", "no client is known by this client_id", status=401)
+        if "resource" in fields and not self.site.is_resource(fields["resource"]):
+            raise Unfit("invalid_target", "the resource is not this service")
 
     def for_program(self, endpoint: Endpoint, rate: Rate) -> Endpoint:
         """Return an endpoint that answers programs: what goes wrong is told in JSON."""

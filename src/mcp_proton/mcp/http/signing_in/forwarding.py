@@ -104,10 +104,7 @@ class Forwarding:
     async def token(self, request: Request) -> Response:
         """Get a program its tokens from the provider."""
         fields = await forms.form(request)
-        if not self._desk.programs.are_known(fields.get("client_id", self._desk.rules.client_id)):
-            raise Unfit("invalid_client", "no client is known by this client_id", status=401)
-        if "resource" in fields and not self._desk.site.is_resource(fields["resource"]):
-            raise Unfit("invalid_target", "the resource is not this service")
+        self._desk.check(fields)
         match fields.get("grant_type"):
             case "authorization_code":
                 sent = self._for_code(fields)
