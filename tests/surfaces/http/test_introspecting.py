@@ -137,7 +137,7 @@ def test_nobody_learns_of_a_token_they_do_not_show(owner: Owner, issuer: Issuer,
     assert asked(service, mine).status_code == 401
 
 
-def test_asking_about_a_token_without_end_is_told_to_wait(owner: Owner, service: Inside) -> None:
+def test_who_asks_and_asks_is_told_to_wait(owner: Owner, service: Inside) -> None:
     """J-91: each client for itself."""
     other = owner.json("clients", "add", "other", "--token")["token"]
     with Raw(service.url, made(owner)) as raw:
