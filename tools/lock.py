@@ -68,8 +68,8 @@ def lock_packages(folder: Path) -> None:
     """Lock what a package.json asks for, by digest and without the place it came from."""
     from tests.clients import install
 
-    words = ["install", "--package-lock-only", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
-    run([*install.npm(), *words, "--omit-lockfile-registry-resolved", "--prefix", folder])
+    quiet = ["--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
+    install.npm("install", "--package-lock-only", *quiet, "--omit-lockfile-registry-resolved", folder=folder)
 
 
 def run(command: list[str | Path], given: str | None = None) -> None:

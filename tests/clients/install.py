@@ -29,9 +29,12 @@ def node() -> Path:
     return found
 
 
-def npm() -> list[str | Path]:
-    """Return the words that start npm."""
-    return [node(), node().parents[1] / "lib/node_modules/npm/bin/npm-cli.js"]
+def npm(*words: str, folder: Path) -> None:
+    """Run npm. Whom this machine trusts is trusted, not only whom Node brings along."""
+    program = node().parents[1] / "lib/node_modules/npm/bin/npm-cli.js"
+    command: list[str | Path] = [node(), "--use-system-ca", program, *words]
+    environment = {**os.environ, "PATH": f"{node().parent}:{os.environ['PATH']}"}
+    subprocess.run(command, check=True, cwd=folder, stdin=subprocess.DEVNULL, env=environment)
 
 
 def small() -> Path:
@@ -51,9 +54,7 @@ def _packages(which: str) -> Path:
     def install(home: Path) -> None:
         for name in ("package.json", "package-lock.json"):
             shutil.copy(source / name, home / name)
-        words = [*npm(), "install", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
-        environment = {**os.environ, "PATH": f"{node().parent}:{os.environ['PATH']}"}
-        subprocess.run(words, check=True, cwd=home, stdin=subprocess.DEVNULL, env=environment)
+        npm("install", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error", folder=home)
 
     return _made(which, (source / "package-lock.json").read_bytes(), install)
 

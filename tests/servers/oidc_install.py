@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
-import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
-from tests.clients.install import node, npm
+from tests.clients.install import npm
 
 _SOURCES = Path(__file__).parent / "oidc"
 _CACHE = Path(__file__).parents[2] / ".cache" / "servers" / "oidc"
@@ -39,10 +38,7 @@ def install() -> Path:
             unfinished = _CACHE / "unfinished"
             shutil.rmtree(unfinished, ignore_errors=True)
             shutil.copytree(_SOURCES, unfinished)
-            quiet = ["--silent", "--no-audit", "--no-fund", "--ignore-scripts"]
-            environment = {**os.environ, "PATH": f"{node().parent}:{os.environ['PATH']}"}
-            command = [*npm(), "ci", *quiet]
-            subprocess.run(command, cwd=unfinished, check=True, stdin=subprocess.DEVNULL, env=environment)
+            npm("ci", "--loglevel=error", "--no-audit", "--no-fund", "--ignore-scripts", folder=unfinished)
             unfinished.rename(made.parent)
     return made
 

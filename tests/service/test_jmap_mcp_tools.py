@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from datetime import UTC, datetime
-from pathlib import Path
 
 from mcp_proton.domain.caller import owner
 from tests.contract.letters import letter, with_attachment
-from tests.service.conftest import CATALOG
 from tests.service.jmap_house import jmap_house
 
 BLOB = bytes(range(256)) * 8
 DAY = datetime(2026, 3, 1, 12, tzinfo=UTC)
-TABLE = Path(__file__).parents[2] / "docs" / "from-jmap-mcp.md"
 
 
 async def test_mailboxes_with_roles_counts_and_what_other_programs_hide() -> None:
@@ -76,13 +72,3 @@ async def test_what_was_done_is_in_the_journal_and_no_mailbox_is_written_into_fo
         assert done["operation_id"] in str(listed)
         assert "Subject-not-noted" not in str(await house.journal.recent(owner()))
         assert list(server.store.emails) == [stored.id]
-
-
-def test_the_table_names_every_tool_and_only_operations_that_are_there() -> None:
-    """J-01…J-48."""
-    rows = re.findall(r"^\| (J-\d\d) \| `(\w+)` \| (.*?) \|", TABLE.read_text(), re.MULTILINE)
-    assert [row for row, _, _ in rows] == [f"J-{number:02d}" for number in range(1, 49)]
-    for _, tool, ours in rows:
-        named = re.findall(r"`(\w+)`", ours)
-        assert named, tool
-        assert all(name in CATALOG.by_name for name in named), tool

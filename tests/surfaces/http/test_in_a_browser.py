@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 
 import pytest
@@ -41,7 +41,7 @@ class Waiting:
             def log_message(self, *_: object) -> None:
                 pass
 
-        self._server = HTTPServer(("127.0.0.1", 0), Handler)
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)  # a browser connects ahead, and says nothing
         self.redirect = f"http://127.0.0.1:{self._server.server_port}/callback"
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
 
