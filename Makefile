@@ -4,7 +4,7 @@
 PYTHON := $(shell tools/find-python 3.11 3.12 3.13)
 BIN    := .venv/bin
 OTHERS := 3.12 3.13
-PYTEST := -m pytest -n 2 -q
+PYTEST := -m pytest -n 2 --dist worksteal -q
 # What must hold on every Python, not only on the first; what Proton's engine does depends on none.
 CORE   := tests/unit tests/service tests/contract -m "not engine and not pymap"
 

@@ -19,6 +19,7 @@ _PASSWORD = frozenset({raw.FPDF_ERR_PASSWORD, raw.FPDF_ERR_SECURITY})
 
 def read(file: BinaryIO, pages: Pages, first: int) -> int:
     """Read a document into pages, from `first`; return how many pages it says it has."""
+    file.seek(0)
     try:
         document = pypdfium2.PdfDocument(file.read())
     except pypdfium2.PdfiumError as error:
