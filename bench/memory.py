@@ -42,7 +42,7 @@ TASKS = {
     "bulk": "10,000 messages are moved in one call",
     "walk": "50,000 ids are walked over, page by page",
 }
-GOALS = {"bulk": 20, "walk": 20}
+GOALS = {"bulk": 20, "walk": 4}
 BULK = 10_000
 WALKED = 50_000
 
@@ -115,6 +115,8 @@ async def _service(host: str, port: str, username: str, password: str) -> AsyncI
 async def _task(name: str, *server: str) -> float:
     """Do one task as the owner and return by how many MiB the peak rose over the idle process."""
     async with _service(*server) as service:
+        if name == "walk":
+            return await _walked(service)
         listed = await service.submit(owner(), MessagesList(limit=50))
         handles = [row.handle for row in listed.result.messages]  # type: ignore[union-attr]
         await service.submit(owner(), MessagesGet(message=handles[0], view="structure"))
@@ -131,15 +133,17 @@ async def _task(name: str, *server: str) -> float:
                 requests = [MessagesRaw(message=handle, save=True) for handle in handles] * 2
         if name == "bulk":
             await _moved(service, await _all(service))
-        if name == "walk":
-            await _walked(service)
         for request in requests:
             told = await service.submit(owner(), request)
             assert told.status == "ok", told
         return peak() - idle
 
 
-async def _walked(service: MailService) -> None:
+async def _walked(service: MailService) -> float:
+    """Walk over a mailbox of which nothing is known: even a list would have its dates read."""
+    told = await service.submit(owner(), MessagesIds(mailbox="drafts"))
+    assert told.status == "ok", told
+    idle = peak(reset=True)
     position: int | None = 0
     walked = 0
     while position is not None:
@@ -147,6 +151,7 @@ async def _walked(service: MailService) -> None:
         assert isinstance(told.result, IdPage), told
         position, walked = told.result.next_position, walked + len(told.result.ids)
     assert walked == WALKED
+    return peak() - idle
 
 
 async def _moved(service: MailService, handles: Sequence[str]) -> None:

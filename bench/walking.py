@@ -45,7 +45,7 @@ async def _walks(place: Place) -> list[Figure]:
             await backend.aclose()
 
     try:
-        mine, bottom = await medians(3, first, floor)
+        mine, bottom = await medians(9, first, floor)
         (again,) = await medians(3, lambda: walked(warm))
     finally:
         raw.close()

@@ -45,7 +45,7 @@ def told(fates: Sequence[Fate]) -> list[tuple[Ending, str | None]]:
 
 
 async def test_a_read_tells_the_version_of_a_message_where_the_server_counts_changes(world: World) -> None:
-    """A-15: and it grows with every change, so that what was read before is known to be old."""
+    """A-15, A-86: and it grows with every change, so that what was read before is known to be old."""
     (handle,) = await put(world, 1)
     (before,) = await world.backend.envelopes([handle])
     await world.backend.set_flags([handle], FlagChange(add=READ))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -14,6 +14,12 @@ from mcp_proton.domain.outcome import Ending, Fate
 from mcp_proton.testing import MemoryAccount
 
 from .conftest import House, fill, held, letter
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mcp_proton.domain.handles import Handle
+    from mcp_proton.domain.mail import Mailbox
 
 
 async def test_a_move_returns_the_new_handles_in_the_order_asked(house: House) -> None:
@@ -104,7 +110,7 @@ async def test_a_role_word_means_each_account_s_own_mailbox(house: House) -> Non
 
 
 async def test_one_bad_handle_does_not_hold_the_others_back(house: House) -> None:
-    """P-62: which became which is said when not all were done."""
+    """P-62, A-66: which became which is said when not all were done; each of many messages has an end of its own."""
     asked = fill(house, 3)
     await house.ask("messages_archive", messages=asked[1:2])
     told = await house.ask("messages_trash", messages=asked)
@@ -113,6 +119,24 @@ async def test_one_bad_handle_does_not_hold_the_others_back(house: House) -> Non
     assert told["not_done"] == [
         {"handle": asked[1], "code": "stale_handle", "why": "this handle no longer points at a message"}
     ]
+
+
+@pytest.mark.parametrize("name", ["move", "copy"])
+async def test_what_a_server_took_without_naming_new_handles_is_told_with_a_warning(
+    house: House, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """A-71: it is done, the old handles are no promise of new ones, and the answer says how to find them."""
+    asked, placed = fill(house, 2), getattr(house.personal, name)
+    whole = await house.ask(f"messages_{name}", messages=fill(house, 1, "Spam"), to="archive")
+    assert "warning" not in whole
+
+    async def unnamed(handles: Sequence[Handle], to: Mailbox) -> Sequence[Fate]:
+        return [replace(fate, now=None, proof=None) for fate in await placed(handles, to)]
+
+    monkeypatch.setattr(house.personal, name, unnamed)
+    told = await house.ask(f"messages_{name}", messages=asked, to="archive")
+    assert (told["status"], told["done"], "handles" in told, "proof" in told) == ("ok", 2, False, False)
+    assert "list or search again" in told["warning"]
 
 
 async def test_a_stale_handle_alone_is_told_as_stale_with_what_to_do(house: House) -> None:

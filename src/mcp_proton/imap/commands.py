@@ -8,6 +8,8 @@ from __future__ import annotations
 from array import array
 from base64 import b64encode
 from dataclasses import dataclass, field
+from itertools import islice
+from operator import lt
 from typing import TYPE_CHECKING
 
 from mcp_proton.imap import utf7
@@ -278,7 +280,7 @@ class Search(Ask["array[int]"]):
         charset: list[Argument] = [Atom("CHARSET"), Atom("UTF-8")] if _beyond_ascii(keys) else []
         words = line(Atom("UID"), Atom("SEARCH"), *returned, *charset, *(keys or [Atom("ALL")]))
         super().__init__("UID SEARCH", words)
-        self._found: list[int] = []
+        self._found = array("I")
 
     def take(self, response: Response) -> bool:
         match response:
@@ -291,7 +293,8 @@ class Search(Ask["array[int]"]):
         return True
 
     def result(self, done: Done) -> array[int]:
-        return array("I", sorted(set(self._found)))
+        ascending = all(map(lt, self._found, islice(self._found, 1, None)))
+        return self._found if ascending else array("I", sorted(set(self._found)))
 
 
 def _beyond_ascii(keys: Sequence[Argument]) -> bool:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from array import array
+from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 from mcp_proton.imap.asks import Ask, Done, Taken
@@ -13,7 +15,7 @@ from mcp_proton.imap.rows import FetchRow
 from mcp_proton.imap.writer import Atom, Verbatim, line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from mcp_proton.imap.box import Box
     from mcp_proton.imap.responses import Response
@@ -28,25 +30,34 @@ _LINES = re.compile(
 
 
 class Received:
-    """What came so far: seconds since 1970 by UID, of UIDs from `low` to `high` and of no others."""
+    """Dates of `uids`, which ascend, as they come: seconds since 1970, 0 where none came; of no other messages."""
 
-    def __init__(self, low: int, high: int) -> None:
-        self.dates: dict[int, int] = {}
-        self._low, self._high = low, high
+    def __init__(self, uids: array[int]) -> None:
+        self.uids = uids
+        self.dates = array("I", [0]) * len(uids)
         self._reader = DateReader()
 
-    def add_lines(self, lines: Iterable[tuple[bytes, ...]]) -> None:
-        """Take in lines: UID before, date, UID after, nothing."""
-        low, high, read, dates = self._low, self._high, self._reader.seconds, self.dates
-        for before, date, after, _ in lines:
-            uid = int(before or after or 0)
-            if low <= uid <= high:
-                dates[uid] = read(date)
+    def add_lines(self, lines: Sequence[tuple[bytes, ...]]) -> None:
+        """Take in lines: UID before, date, UID after, nothing. Lines in the order of UIDs are put in their place at once."""
+        before, texts, after, _ = zip(*lines, strict=True)
+        uids = [int(one or other or 0) for one, other in zip(before, after, strict=True)]
+        dates = self._reader.column(texts)
+        start = bisect_left(self.uids, uids[0])
+        stop = start + len(uids)
+        if self.uids[start:stop].tolist() == uids:
+            self.dates[start:stop] = dates
+        else:
+            for uid, date in zip(uids, dates, strict=True):
+                self._put(uid, date)
 
     def add_row(self, row: FetchRow) -> None:
         """Take in a row that came in another spelling."""
-        if self._low <= row.uid <= self._high:
-            self.dates[row.uid] = seconds(row.internaldate)
+        self._put(row.uid, seconds(row.internaldate))
+
+    def _put(self, uid: int, date: int) -> None:
+        place = bisect_left(self.uids, uid)
+        if place < len(self.uids) and self.uids[place] == uid:
+            self.dates[place] = date
 
 
 class DateLines(Ask[None]):
@@ -56,7 +67,7 @@ class DateLines(Ask[None]):
 
     def __init__(self, uids: UidSet, received: Received) -> None:
         super().__init__("UID FETCH", line(Atom("UID"), Atom("FETCH"), uids, Verbatim(b"(UID INTERNALDATE)")))
-        self._uids, self._received = uids, received
+        self.uids, self._received = uids, received
         self._abandoned = False
 
     def take_lines(self, lines: memoryview) -> Taken:
@@ -69,7 +80,7 @@ class DateLines(Ask[None]):
 
     def take(self, response: Response) -> bool:
         """Keep a row of this window that came in another spelling."""
-        if type(response) is not FetchRow or response.uid not in self._uids or response.internaldate is None:
+        if type(response) is not FetchRow or response.uid not in self.uids or response.internaldate is None:
             return False
         if not self._abandoned:
             self._received.add_row(response)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 from abc import abstractmethod
+from array import array
+from operator import add, itemgetter
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from mcp_proton.imap.asks import Ask, Taken
@@ -17,6 +19,8 @@ from mcp_proton.imap.rows import FetchRow, moment
 from mcp_proton.imap.writer import Atom, Verbatim, line
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from mcp_proton.imap.responses import Response
     from mcp_proton.imap.uids import UidSet
 
@@ -81,6 +85,8 @@ _LINES = re.compile(
 )
 """One line in its usual spelling; or else, since matches follow each other without a gap, all that is left."""
 DAY = 24 * 3600
+_DAY, _MINUTE, _SECOND, _ZONE = map(itemgetter, (slice(12), slice(12, 17), slice(18, 20), slice(20, None)))
+"""pieces of a date in its usual spelling"""
 
 
 class EnvelopeLines(Ask[T_co]):
@@ -131,6 +137,8 @@ class DateReader:
 
     def __init__(self) -> None:
         self._midnights = Remembered(_midnight)
+        self._minutes = Remembered(_minute)
+        self._seconds = Remembered(int)
 
     def seconds(self, text: bytes) -> int:
         """As a date index keeps it. `text` is spelled as usual, or empty."""
@@ -138,6 +146,23 @@ class DateReader:
         if midnight is None:
             return seconds(moment(text))
         return midnight + int(text[12:14]) * 3600 + int(text[15:17]) * 60 + int(text[18:20])
+
+    def column(self, texts: Sequence[bytes]) -> array[int]:
+        """The same for many that are all spelled as usual, in less time."""
+        days = list(map(self._midnights.__getitem__, map(add, map(_DAY, texts), map(_ZONE, texts))))
+        if None in days:
+            return array("I", map(self.seconds, texts))
+        clocks = map(
+            add,
+            map(self._minutes.__getitem__, map(_MINUTE, texts)),
+            map(self._seconds.__getitem__, map(_SECOND, texts)),
+        )
+        return array("I", map(add, days, clocks))
+
+
+def _minute(text: bytes) -> int:
+    """Seconds since midnight of `hh:mm`."""
+    return int(text[:2]) * 3600 + int(text[3:]) * 60
 
 
 def _midnight(day_and_zone: bytes) -> int | None:

@@ -7,7 +7,6 @@ expunged can go unnoticed between two pages.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 from typing import TYPE_CHECKING
 
 from mcp_proton.domain.errors import NotSynced
@@ -16,13 +15,13 @@ from mcp_proton.imap import keys
 from mcp_proton.imap.dates import LATEST
 
 if TYPE_CHECKING:
-    from array import array
     from collections.abc import Callable
     from contextlib import AbstractAsyncContextManager
     from datetime import datetime
 
     from mcp_proton.domain.mail import Mailbox
     from mcp_proton.imap.box import Box
+    from mcp_proton.imap.dates import DateIndex
     from mcp_proton.imap.indexing import DateIndexes
 
 PATIENCE = 20.0
@@ -34,32 +33,27 @@ class IdWalk:
 
     def __init__(self, open_box: Callable[[Mailbox], AbstractAsyncContextManager[Box]], indexes: DateIndexes) -> None:
         self._open_box, self._indexes = open_box, indexes
-        self._digested: tuple[array[int], str] | None = None
 
     async def ids(self, mailbox: Mailbox, within: Interval, position: int, limit: int) -> Stretch:
         """See `MailBackend.ids`."""
-        uids, uidvalidity = await self._ordered(mailbox, within)
-        chosen = uids[position : position + limit]
-        digest = self._digest(uids)
+        index, uidvalidity = await self._index(mailbox)
+        places = index.between(_second(within.since, 0), _second(within.until, LATEST + 1))
+        chosen = places[position : position + limit]
         name = keys.handles(mailbox, uidvalidity)
-        more = position + len(chosen) < len(uids)
-        return Stretch([name(uid) for uid in chosen], len(uids), f"{keys.base36(uidvalidity)}-{digest}", more)
+        handles = [name(uid) for uid in index.uids_at(chosen)]
+        state = f"{keys.base36(uidvalidity)}-{index.digest(places)}"
+        return Stretch(handles, len(places), state, position + len(chosen) < len(places))
 
-    def _digest(self, uids: array[int]) -> str:
-        """The index gives the same array again while nothing changed."""
-        if self._digested is None or self._digested[0] is not uids:
-            self._digested = uids, hashlib.sha256(uids.tobytes()).hexdigest()[:24]
-        return self._digested[1]
-
-    async def _ordered(self, mailbox: Mailbox, within: Interval) -> tuple[array[int], int]:
+    async def _index(self, mailbox: Mailbox) -> tuple[DateIndex, int]:
+        """The index as the mailbox is now, for UIDs of this UIDVALIDITY. Good until something else is awaited."""
         deadline = asyncio.get_running_loop().time() + PATIENCE
         for last in (False, True):
             async with self._open_box(mailbox) as box:
                 index = await self._indexes.current(mailbox, box)
                 if index is not None:
                     if len(index) != box.exists:
-                        index.keep(set(await box.search()))
-                    return index.between(_second(within.since, 0), _second(within.until, LATEST + 1)), box.uidvalidity
+                        index.keep(await box.search())
+                    return index, box.uidvalidity
                 uidvalidity = box.uidvalidity
             if not last:
                 await self._indexes.wait(mailbox, uidvalidity, deadline - asyncio.get_running_loop().time())

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from bisect import bisect_right
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Protocol
 
@@ -130,17 +131,23 @@ class DateIndexes:
             index = DateIndex(uidvalidity)
         async with self._open_box(mailbox) as box:
             _check(box, uidvalidity)
-            uids = [uid for uid in await box.search() if uid > index.upper]
+            uids = await box.search()
+            uids = uids[bisect_right(uids, index.upper) :]
         if not uids:
             return index
-        received = date_lines.Received(uids[0], uids[-1])
+        received = date_lines.Received(uids)
         spans = [windows.span(uids[start : start + WINDOW]) for start in range(0, len(uids), WINDOW)]
         for start in range(0, len(spans), AT_ONCE):
             async with self._open_box(mailbox) as box:
                 _check(box, uidvalidity)
                 await date_lines.fetch(box, spans[start : start + AT_ONCE], received)
         # Whatever the server says of a date, or does not: a message that is there has its place.
-        index.add(((received.dates.get(uid, 0), uid) for uid in uids), max(uids[-1], index.upper))
+        # What came meanwhile may have been taken in by a page.
+        known = bisect_right(uids, index.upper)
+        if known:
+            index.extend(uids[known:], received.dates[known:], uids[-1])
+        else:
+            index.extend(uids, received.dates, uids[-1])
         return index
 
     def _keep(self, tag: str, index: DateIndex) -> None:
@@ -157,7 +164,7 @@ async def catch_up(index: DateIndex, box: Box) -> None:
         highest = max((row.uid for row in rows), default=index.upper)
         index.add(((seconds(row.internaldate), row.uid) for row in rows), max(highest, box.uidnext - 1))
     if len(index) - box.exists > SLACK:
-        index.keep(set(await box.search()))
+        index.keep(await box.search())
 
 
 def _check(box: Box, uidvalidity: int) -> None:

@@ -7,6 +7,7 @@ ones wrap; this package has no way to write message numbers at all.)
 from __future__ import annotations
 
 import re
+from array import array
 from bisect import bisect_right
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -86,11 +87,14 @@ class UidSet:
         for low, high in self.ranges:
             yield from range(low, high + 1)
 
-    def listed(self, at_most: int = 5_000_000) -> list[int]:
+    def listed(self, at_most: int = 5_000_000) -> array[int]:
         """The UIDs one by one, in the order written; LimitExceeded above `at_most`."""
         if len(self) > at_most:
             raise LimitExceeded("the mail server named more messages than can be held")
-        return list(self)
+        numbers = array("I")
+        for low, high in self.ranges:
+            numbers.extend(range(low, high + 1))
+        return numbers
 
     def text(self) -> bytes:
         """As written in a command: `1:3,7,9:*`."""

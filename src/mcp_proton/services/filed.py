@@ -24,6 +24,7 @@ class Filed(Result):
 
     `handles` are the handles afterwards, in the order asked, when all were done; `moved` says which became which when some
     were not. `proof`: copyuid, the server named where they are; seen, they were seen there. `left` were not begun.
+    `warning`: it was done, and not all of it as it should be.
     """
 
     done: int = 0
@@ -37,6 +38,7 @@ class Filed(Result):
     proof: str | None = None
     state: str | None = None
     more: str | None = None
+    warning: str | None = None
 
     @property
     def ended(self) -> Status:

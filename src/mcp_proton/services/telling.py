@@ -89,9 +89,19 @@ def underway(record: Record) -> Outcome[Result]:
     )
 
 
+_NEXT = {
+    "refused": "correct what `why` names, then ask again",
+    "not_found": "list or search, and copy what is named there",
+    "unsupported": "do without it here; `capabilities_report` says what this account can do",
+    "unavailable": "do not repeat it unchanged; `accounts_health` says how the account is",
+    "cancelled": "ask anew if it is still wanted",
+}
+"""What to do about an error that has no advice of its own: no answer leaves that open (A-81)."""
+
+
 def told(error: MailError) -> Outcome[Result]:
     """Tell an error as an ordinary outcome."""
-    following = error.next
+    following = error.next or _NEXT.get(error.status)
     if isinstance(error, Stale):
         following = f"use {error.successor}" if error.successor else following
     return Outcome(status=error.status, code=error.code, why=error.message, next=following)

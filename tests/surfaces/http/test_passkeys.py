@@ -125,6 +125,26 @@ async def test_the_official_client_finds_its_own_way_in(service: Inside, person:
     assert kept.tokens.refresh_token
 
 
+def test_a_program_learns_what_its_access_token_is_and_when_it_ends(
+    owner: Owner, service: Inside, person: Person, program: Program
+) -> None:
+    """J-91: the subject is the sign-in, and a renewed token has no use of its own yet; one that is ended is a stranger's."""
+    given = signed_in(person, program)
+    with Raw(service.url, given["access_token"]) as raw:
+        assert raw.call("messages_list", limit=1).status_code == 200
+        told = raw.http.get(f"{issuer_of(service)}/token/introspect").json()
+        [kept] = owner.json("passkeys", "sign-ins")["sign_ins"]
+        assert (told["client"], told["subject"], told["last_used"]["ip"]) == ("hermes", kept["sign_in"], "127.0.0.1")
+        assert 0 < told["exp"] - told["last_used"]["at_unix"] <= 300
+        raw.http.headers["Authorization"] = f"Bearer {program.renew(given['refresh_token']).json()['access_token']}"
+        renewed = raw.http.get(f"{issuer_of(service)}/token/introspect").json()
+        assert renewed["subject"] == told["subject"]
+        assert renewed["token_hash"] != told["token_hash"]
+        assert "last_used" not in renewed
+        assert owner.run("passkeys", "end", kept["sign_in"]).code == 0
+        assert raw.http.get(f"{issuer_of(service)}/token/introspect").status_code == 401
+
+
 def test_a_code_is_good_once_for_whoever_asked_for_it(service: Inside, person: Person, program: Program) -> None:
     """RFC 6749 §4.1.2, RFC 7636: and who shows it twice ends what it gave."""
     code = program.code(person.let_in(program.address()).json()["to"])

@@ -34,7 +34,7 @@ async def listed(lab: Lab, profile: Profile = Profile.CORE, era: str = "legacy")
 
 @pytest.mark.parametrize("profile", Profile)
 async def test_a_listing_costs_what_it_did_and_stays_below_its_ceiling(profile):
-    """N-11 and the token ceilings, counted with o200k over name, description and input schema."""
+    """N-11, A-85: the token ceilings, counted with o200k over name, description and input schema; and what it costs today."""
     counted = tokens((await listed(Lab(EVERYTHING), profile)).values())
     assert counted <= TOKENS[profile]
     assert 0.9 * FIGURES[profile] <= counted <= 1.01 * FIGURES[profile], counted

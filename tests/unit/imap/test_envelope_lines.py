@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from array import array
 from typing import TYPE_CHECKING
 
 import pytest
@@ -229,13 +230,15 @@ class DateByDate(DateLines):
 
 async def dates_of(kind: type[DateLines], octets: bytes, cut: int) -> dict[int, int]:
     wired = Wired(Limits())
-    received = Received(1, 60)
+    received = Received(array("I", range(1, 61)))
     running = (await wired.connection.start([kind(UidSet.window(1, 60), received)]))[0]
     for start in range(0, len(octets), cut):
         wired.hear(octets[start : start + cut])
     wired.end()
     assert running.done.exception() is None
-    return {uid: date for uid, date in received.dates.items() if date}  # no moment and no date come to the same
+    return {
+        uid: date for uid, date in zip(received.uids, received.dates, strict=True) if date
+    }  # no moment and no date come to the same
 
 
 @pytest.mark.parametrize("cut", [1, 7, 4_000])

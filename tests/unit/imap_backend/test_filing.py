@@ -115,7 +115,7 @@ async def test_without_uidplus_nothing_is_removed_and_nothing_copied() -> None:
 
 
 async def test_a_server_that_moves_without_telling_where_to_is_believed_without_a_handle() -> None:
-    """P-55: MOVE without UIDPLUS."""
+    """P-55, A-71: MOVE without UIDPLUS."""
     async with account(BASIC + b" MOVE") as (server, backend):
         fates = await backend.move(await handles(backend, 1, 7), await box(backend, "Archive"))
         assert server.words(b"UID MOVE") == [b'UID MOVE 1 "Archive"']

@@ -25,6 +25,7 @@ from .bearers import Bearer, Bearers
 from .bodies import Bodies, replayed
 from .files import Files
 from .holding import held
+from .introspecting import Introspection
 from .rates import Rate, starting
 from .servers import ClientServers
 from .sessions import Sessions
@@ -71,6 +72,7 @@ class Application:
         self._starting = starting(SESSIONS_AT_ONCE, SECONDS_A_SESSION)
         self._addresses = Addresses(service.trusted_proxies)
         self._strangers = Rate(STRANGERS_PER_MINUTE, 60.0)
+        self._introspection = Introspection()
         self._bodies = Bodies()
         self._files = Files(
             running.service.world, self._bearers, lambda scope: self._strangers.take(self._addresses.of(scope))
@@ -98,6 +100,8 @@ class Application:
         match scope["path"], scope["method"]:
             case ("/mcp", _):
                 route = self._mcp
+            case ("/token/introspect", "GET" | "HEAD"):
+                route = self._introspect
             case (path, _) if path.startswith(links.PATH):
                 route = self._files
             case ("/health", "GET" | "HEAD"):
@@ -107,26 +111,18 @@ class Application:
                 route = JSONResponse(state, 200 if state["ready"] else 503)
             case (path, "GET" | "HEAD") if path in WELL_KNOWN and self._trusted is not None:
                 route = JSONResponse(self._trusted.metadata(scope["headers"]), headers={"cache-control": "no-store"})
-            case ("/health" | "/ready", _):
+            case ("/health" | "/ready" | "/token/introspect", _):
                 route = PlainTextResponse("Method Not Allowed", 405, {"allow": "GET, HEAD"})
             case _:
                 route = self._front
         await route(scope, receive, send)
 
     async def _mcp(self, scope: Scope, receive: Receive, send: Send) -> None:
-        try:
-            who = await self._bearers.recognise(scope["headers"])
-        except MailError as error:
-            await later(503, error.message, 5)(scope, receive, send)
+        who = await self._bearer(scope)
+        if isinstance(who, Response):
+            await who(scope, receive, send)
             return
-        if not isinstance(who, Bearer):
-            self._notice(who.event)
-            wait = self._strangers.take(self._addresses.of(scope))
-            if wait:
-                await later(429, "too many requests without a token that is good", wait)(scope, receive, send)
-                return
-            await refuse(who.status, who.told, headers={"www-authenticate": who.challenge})(scope, receive, send)
-            return
+        self._introspection.used(who, self._addresses.of(scope))
         refusal = self._admit(scope, who.client)
         if refusal is not None:
             await refusal(scope, receive, send)
@@ -138,6 +134,25 @@ class Application:
             return
         scope.setdefault("state", {})["bearer"] = who
         await self._served(who, scope, replayed(body, receive), send)
+
+    async def _introspect(self, scope: Scope, receive: Receive, send: Send) -> None:
+        who = await self._bearer(scope)
+        answer = who if isinstance(who, Response) else self._introspection.answer(who)
+        await answer(scope, receive, send)
+
+    async def _bearer(self, scope: Scope) -> Bearer | Response:
+        """Return who sent a request; or what a stranger is told."""
+        try:
+            who = await self._bearers.recognise(scope["headers"])
+        except MailError as error:
+            return later(503, error.message, 5)
+        if isinstance(who, Bearer):
+            return who
+        self._notice(who.event)
+        wait = self._strangers.take(self._addresses.of(scope))
+        if wait:
+            return later(429, "too many requests without a token that is good", wait)
+        return refuse(who.status, who.told, headers={"www-authenticate": who.challenge})
 
     def _admit(self, scope: Scope, client: str) -> Response | None:
         """Look at the session a request belongs to, or would open. Return the refusal, if there is one."""

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from mcp_proton.bootstrap import Running
     from mcp_proton.config.oauth import OAuth
     from mcp_proton.domain.effects import Effect
+    from mcp_proton.mcp.oauth.claims import Said
     from mcp_proton.mcp.oauth.verifying import Verifier
 
     from .signing_in.access import AccessTokens
@@ -29,6 +30,7 @@ class Bearer:
     16 digits of that token's hash. `effects` are all that its scopes leave open; None: it has none, the rules alone decide.
     `shown` is an authorization server's token, for the accounts that are reached with it. It, or
     `sign_in`, is what still vouches for a call once a token that is good for minutes is over.
+    `expires` is when the token ends (seconds since 1970; None: never by itself), `said` what an authorization server's says.
     """
 
     client: str
@@ -37,6 +39,8 @@ class Bearer:
     effects: frozenset[Effect] | None = None
     shown: Shown | None = None
     sign_in: str | None = None
+    expires: float | None = None
+    said: Said | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +148,8 @@ class Bearers:
         known = await self._running.tokens.check(token)
         if known is None:
             return Stranger(presented=True)
-        return Bearer(known.client, known.shown, _hash(token))
+        expires = None if known.expires is None else known.expires.timestamp()
+        return Bearer(known.client, known.shown, _hash(token), expires=expires)
 
     async def _by_sign_in(self, token: str, tokens: AccessTokens) -> Bearer | Stranger:
         """A good token is good as long as its sign-in is."""
@@ -153,7 +158,8 @@ class Bearers:
         if shown is None or known is None:
             return Stranger(presented=True)
         effects = effects_of(shown.scopes.intersection(known.scopes))
-        return Bearer(known.client, f"sign-in {known.id}", _hash(token), effects, sign_in=known.id)
+        subject, expires = f"sign-in {known.id}", shown.expires
+        return Bearer(known.client, subject, _hash(token), effects, sign_in=known.id, expires=expires)
 
     async def _by_theirs(self, token: str, verifier: Verifier) -> Bearer | Stranger:
         """The subject of a good token is whom the owner's configuration says it is, and nobody else."""
@@ -167,7 +173,8 @@ class Bearers:
         shown = Shown(client, said.subject, token)
         self._running.callers.showed(shown)
         effects = effects_of(said.scopes) if config.oauth.mail_scopes else None
-        return Bearer(client, f"subject {said.subject}", _hash(token), effects, shown)
+        subject = f"subject {said.subject}"
+        return Bearer(client, subject, _hash(token), effects, shown, expires=said.expires, said=said)
 
     async def _is_let_in(self, client: str) -> bool:
         listed = client in self._running.config.current().clients

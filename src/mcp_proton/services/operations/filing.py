@@ -9,7 +9,7 @@ from mcp_proton.domain.effects import Effect
 from mcp_proton.domain.handles import Handle
 from mcp_proton.domain.mail import Mailbox, Role
 from mcp_proton.domain.operation import Finer, Operation, Request, Shorthand
-from mcp_proton.domain.outcome import Ending, Fate
+from mcp_proton.domain.outcome import Ending, Fate, Tally
 from mcp_proton.domain.ports import MailBackend
 from mcp_proton.services import foreseeing, looking, matching, places
 from mcp_proton.services.fields import HOME_WORD, Destination, MailboxField, ManyHandles, Preview
@@ -67,11 +67,19 @@ class MessagesNotSpam(Request):
 
 
 _ORPHANED = "orphaned"
+_UNNAMED = "the server did not say where all of them are now: list or search again for their new handles"
 
 
 def _verbs(source: Mailbox) -> tuple[str, ...]:
     """What only the mailbox of everything shows has no place: it is put into one, not moved."""
     return ("move", "reattach") if source.role is Role.ALL else ("move",)
+
+
+def _placed(tally: Tally, asked: Sequence[str]) -> Filed:
+    """Tell a tally; with a warning where a server without UIDPLUS took messages and named no new handles (A-71)."""
+    told = filed(tally, asked)
+    unnamed = any(fate.now is None for fate in tally.done)
+    return told.model_copy(update={"warning": _UNNAMED}) if unnamed else told
 
 
 async def move(request: MessagesMove, ctx: Context) -> Filed:
@@ -85,7 +93,7 @@ async def move(request: MessagesMove, ctx: Context) -> Filed:
             fates |= {fate.handle: fate for fate in await backend.reattach(orphans, to)}
         return list(fates.values())
 
-    return filed(await ctx.batch(parsed(request.messages), act, "moving", provable=True), request.messages)
+    return _placed(await ctx.batch(parsed(request.messages), act, "moving", provable=True), request.messages)
 
 
 async def move_plan(request: MessagesMove, ctx: Context) -> Finer:
@@ -117,7 +125,7 @@ async def copy(request: MessagesCopy, ctx: Context) -> Filed:
     async def act(backend: MailBackend, source: Mailbox, handles: Sequence[Handle]) -> Sequence[Fate]:
         return await backend.copy(handles, await ctx.mailbox(source.account, request.to))
 
-    return filed(await ctx.batch(parsed(request.messages), act, "copying", provable=True), request.messages)
+    return _placed(await ctx.batch(parsed(request.messages), act, "copying", provable=True), request.messages)
 
 
 async def copy_plan(request: MessagesCopy, ctx: Context) -> Finer:

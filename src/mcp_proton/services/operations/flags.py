@@ -143,7 +143,6 @@ class Flagged(Filed):
     """
 
     local_only: list[str] = []
-    warning: str | None = None
 
 
 async def flag(request: MessagesFlag, ctx: Context) -> Flagged:
@@ -168,7 +167,8 @@ async def flag(request: MessagesFlag, ctx: Context) -> Flagged:
     tally = await ctx.batch(parsed(request.messages), act, "flagging")
     accounts = {handle.account for handle in parsed(request.messages)}
     told = dict(filed(tally, request.messages))
-    return Flagged(**told, local_only=_local(change, accounts, ctx), warning=_UNGUARDED if unguarded else None)
+    told |= {"local_only": _local(change, accounts, ctx), "warning": _UNGUARDED if unguarded else None}
+    return Flagged(**told)
 
 
 async def _so_already(backend: MailBackend, handles: Sequence[Handle], change: FlagChange) -> frozenset[Handle]:

@@ -25,10 +25,11 @@ _LONGEST = 4_096
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What a good token says: which sign-in, and with which scopes."""
+    """What a good token says: which sign-in, with which scopes, and until when (seconds since 1970)."""
 
     sign_in: str
     scopes: frozenset[str]
+    expires: float
 
 
 class AccessTokens:
@@ -73,4 +74,4 @@ class AccessTokens:
         if found.header.get("typ") != _KIND:
             return None
         told = said(found.claims, issuer=self._issuer, audience=self._audience, now=self._now())
-        return None if told is None else Shown(told.subject, told.scopes)
+        return None if told is None else Shown(told.subject, told.scopes, told.expires)
