@@ -74,10 +74,9 @@ def test_no_tracked_file_says_where_packages_come_from() -> None:
 
 
 def test_nothing_in_the_code_says_it_is_not_done_or_not_tested() -> None:
-    unfinished = re.compile(r"#\s*(TODO|FIXME|XXX)\b|raise NotImplementedError|pytest\.(skip|xfail)|mark\.(skip|xfail)")
-    this_test = Path(__file__).relative_to(ROOT).as_posix()
-    found = [place for place, line in lines("*.py") if unfinished.search(line) and not place.startswith(this_test)]
-    assert found == []
+    """The last letter of each word stands in brackets, so that this file is looked at like any other."""
+    said = r"#\s*(TOD[O]|FIXM[E]|XX[X])\b|raise NotImplementedErro[r]|pytest\.(ski[p]|xfai[l])|mark\.(ski[p]|xfai[l])"
+    assert [place for place, line in lines("*.py") if re.search(said, line)] == []
 
 
 @pytest.mark.parametrize("requirement", declared(), ids=str)
