@@ -7,14 +7,19 @@ import html
 import json
 import re
 import secrets
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import httpx2
-from mcp.client.auth import TokenStorage
-from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
+from mcp.client.auth import OAuthClientProvider, TokenStorage
+from mcp.client.session import ClientSession
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.auth import AuthorizationCodeResult, OAuthClientInformationFull, OAuthClientMetadata, OAuthToken
 
 from .authenticator import Authenticator, text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 REDIRECT = "http://127.0.0.1:45678/callback"
 
@@ -152,3 +157,33 @@ class Storage(TokenStorage):
 
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
         self.client = client_info
+
+
+async def official_client(url: str, decide: Callable[[str], str]) -> Storage:
+    """Let the official SDK's client find its own way in, list the tools, and return what it kept.
+
+    `decide` is the person at the browser: from the address that the program sends it to, to where the browser is sent back.
+    """
+    kept = Storage()
+
+    async def sent_to(address: str) -> None:
+        kept.answer = decide(address)
+
+    async def came_back() -> AuthorizationCodeResult:
+        query = parse_qs(urlsplit(kept.answer).query)
+        return AuthorizationCodeResult(code=query["code"][0], state=query["state"][0])
+
+    metadata = OAuthClientMetadata.model_validate({"redirect_uris": [REDIRECT], "client_name": "official"})
+    auth = OAuthClientProvider(url, metadata, kept, sent_to, came_back)
+    async with (
+        httpx2.AsyncClient(auth=auth, timeout=50, trust_env=False) as http,
+        streamable_http_client(url, http_client=http) as streams,
+        ClientSession(streams[0], streams[1]) as client,
+    ):
+        await client.initialize()
+        assert (await client.list_tools()).tools
+    assert kept.client is not None
+    assert kept.client.client_id == "mcp-proton"
+    assert kept.tokens is not None
+    assert kept.tokens.refresh_token
+    return kept

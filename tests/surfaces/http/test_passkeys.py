@@ -11,14 +11,10 @@ import httpx2
 import pytest
 from joserfc import jwt
 from joserfc.jwk import ECKey
-from mcp.client.auth import OAuthClientProvider
-from mcp.client.session import ClientSession
-from mcp.client.streamable_http import streamable_http_client
-from mcp.shared.auth import AuthorizationCodeResult, OAuthClientMetadata
 
 from .authenticator import PRESENT, Authenticator
 from .inside import Inside
-from .signing import REDIRECT, Page, Person, Program, Storage
+from .signing import REDIRECT, Page, Person, Program, official_client
 from .speaking import Raw
 
 if TYPE_CHECKING:
@@ -101,28 +97,7 @@ def test_a_program_is_let_in_renews_and_is_ended(
 
 async def test_the_official_client_finds_its_own_way_in(service: Inside, person: Person) -> None:
     """J-83, J-87: from the 401 alone: metadata, registration, PKCE, resource, tokens."""
-    kept = Storage()
-
-    async def sent_to(address: str) -> None:
-        kept.answer = person.let_in(address).json()["to"]
-
-    async def came_back() -> AuthorizationCodeResult:
-        query = parse_qs(urlsplit(kept.answer).query)
-        return AuthorizationCodeResult(code=query["code"][0], state=query["state"][0])
-
-    metadata = OAuthClientMetadata.model_validate({"redirect_uris": [REDIRECT], "client_name": "official"})
-    auth = OAuthClientProvider(service.url, metadata, kept, sent_to, came_back)
-    async with (
-        httpx2.AsyncClient(auth=auth, timeout=50, trust_env=False) as http,
-        streamable_http_client(service.url, http_client=http) as streams,
-        ClientSession(streams[0], streams[1]) as client,
-    ):
-        await client.initialize()
-        assert (await client.list_tools()).tools
-    assert kept.client is not None
-    assert kept.client.client_id == "mcp-proton"
-    assert kept.tokens is not None
-    assert kept.tokens.refresh_token
+    await official_client(service.url, lambda address: str(person.let_in(address).json()["to"]))
 
 
 def test_a_program_learns_what_its_access_token_is_and_when_it_ends(

@@ -14,7 +14,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.auth import AuthorizationCodeResult, OAuthClientMetadata
 
 from .inside import Inside
-from .signing import REDIRECT, Page, Program, Storage
+from .signing import REDIRECT, Page, Program, Storage, official_client
 from .speaking import Raw
 
 if TYPE_CHECKING:
@@ -191,30 +191,13 @@ def test_an_opaque_token_is_asked_about_and_a_revoked_one_is_out(
 
 async def test_a_program_the_provider_does_not_know_is_handed_on(service: Inside, oidc: Oidc) -> None:
     """J-83, J-84, J-85: the official client registers here, signs in there, and its token is the provider's own."""
-    kept = Storage()
 
-    async def sent_to(address: str) -> None:
+    def decide(address: str) -> str:
         with httpx2.Client(timeout=50, trust_env=False) as browser:
-            kept.answer = let_in(browser, service, oidc, address)
+            return let_in(browser, service, oidc, address)
 
-    async def came_back() -> AuthorizationCodeResult:
-        query = parse_qs(urlsplit(kept.answer).query)
-        assert "iss" not in query
-        return AuthorizationCodeResult(code=query["code"][0], state=query["state"][0])
-
-    metadata = OAuthClientMetadata.model_validate({"redirect_uris": [REDIRECT], "client_name": "official"})
-    auth = OAuthClientProvider(service.url, metadata, kept, sent_to, came_back)
-    async with (
-        httpx2.AsyncClient(auth=auth, timeout=50, trust_env=False) as http,
-        streamable_http_client(service.url, http_client=http) as streams,
-        ClientSession(streams[0], streams[1]) as client,
-    ):
-        await client.initialize()
-        assert (await client.list_tools()).tools
-    assert kept.client is not None
-    assert kept.client.client_id == "mcp-proton"
-    assert kept.tokens is not None
-    assert kept.tokens.refresh_token
+    kept = await official_client(service.url, decide)
+    assert "iss" not in parse_qs(urlsplit(kept.answer).query)
 
 
 def test_what_the_program_gets_is_the_providers_tokens_and_it_renews_them_here(
