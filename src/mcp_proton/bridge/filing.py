@@ -15,7 +15,7 @@ from mcp_proton.bridge.looking import Seen, look
 from mcp_proton.bridge.occurrences import FIXED, HOMES, PLACES, Occurrence, Occurrences
 from mcp_proton.bridge.outcomes import Outcomes
 from mcp_proton.domain.errors import MailError, NotFound, Unsupported
-from mcp_proton.domain.mail import Role
+from mcp_proton.domain.mail import VIEWS, Role
 from mcp_proton.domain.outcome import Fate
 from mcp_proton.domain.ports import Home
 from mcp_proton.imap import commands
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from mcp_proton.imap.homes import Homes
     from mcp_proton.imap.pool import Pool
 
-VIEWS = frozenset({Role.LABEL, Role.STARRED, Role.ALL})
 WRONG_KIND = "received mail belongs in INBOX, sent mail in Sent, drafts in Drafts; Bridge would lose its place"
 
 

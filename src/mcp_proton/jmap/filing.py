@@ -13,6 +13,7 @@ from mcp_proton.domain.errors import Conflict, MailError, Unsupported, not_attem
 from mcp_proton.domain.mail import VIEWS, Flag, Mailbox, Role
 from mcp_proton.domain.outcome import Ending, Fate, Proof
 from mcp_proton.domain.ports import Home
+from mcp_proton.imap.filing import check_target
 from mcp_proton.jmap import envelopes, keys, keywords, refusals, values
 from mcp_proton.jmap.client import Call
 from mcp_proton.jmap.errors import MethodFailed
@@ -72,7 +73,7 @@ class Filing:
 
     async def move(self, handles: Sequence[Handle], to: Mailbox | Home) -> list[Fate]:
         """Out of the mailbox the handle names, into another; what other mailboxes it is in stays (J-22)."""
-        check_place(to)
+        check_target(to)
         boxes = {box.role: box for box in await self._mailboxes.all()} if isinstance(to, Home) else {}
         own = await self._own() if isinstance(to, Home) else frozenset[str]()
 
@@ -88,7 +89,7 @@ class Filing:
 
     async def copy(self, handles: Sequence[Handle], to: Mailbox) -> list[Fate]:
         """Into a second mailbox. It stays one message: its flags are the same in both."""
-        check_place(to)
+        check_target(to)
         return await self._changed(handles, lambda handle, _box, email: _added(handle, email, to))
 
     async def label(self, handles: Sequence[Handle], to: Mailbox) -> list[Fate]:
@@ -193,16 +194,6 @@ class Filing:
                 return None
             raise refusals.of_method(answer)
         return answer
-
-
-def check_place(to: Mailbox | Home) -> None:
-    """Raise `Unsupported` for a destination that is no place."""
-    if not isinstance(to, Home) and (to.role in VIEWS or to.role is Role.NODE or not to.selectable):
-        raise Unsupported(
-            f"a mailbox of the role `{to.role.value}` is no place to put mail into",
-            code="unsupported_semantics",
-            next="nothing was done; choose INBOX, Archive, Trash or a folder",
-        )
 
 
 def _home(email: Object, boxes: Mapping[Role, Mailbox], own: frozenset[str]) -> Mailbox:
