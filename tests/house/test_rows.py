@@ -29,7 +29,7 @@ A-30 A-32 A-33 J-84 J-85 J-86 J-88 J-92
 J-04 J-05 J-06 J-07 J-09 J-11 J-12 J-13 J-14 J-48 A-01 A-02 A-03 A-04 A-05 A-06 A-07 A-08 A-09 A-10
 A-50 A-51 A-52 A-53 A-54 A-55
 J-83 J-91 J-104 A-66 A-71 A-80 A-81 A-82 A-85 A-86
-A-30 A-32 A-33 A-34 J-84 J-85 J-86 J-88 J-92
+A-30 A-32 A-33 A-34 J-84 J-85 J-86 J-88 J-92 J-93
 """.split()  # noqa: SIM905 - easier to read and edit than a list
 
 
