@@ -6,6 +6,7 @@ import base64
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tests.servers.jmap.around import Around, Refusal
@@ -281,6 +282,10 @@ def _asks_for_words(condition: Answer) -> bool:
     return bool(condition.keys() & {"header", "body", "text", *_OF_HEADERS})
 
 
+def _says(stored: Stored, header: str, words: str) -> bool:
+    return _has_words(str(stored.parsed.get(header, "")), [words])
+
+
 def _has_words(text: str, wanted: list[str]) -> bool:
     """As indexes do: whole words, in any order."""
     words = set(re.findall(r"\w+", text.casefold()))
@@ -295,7 +300,7 @@ def _meets(stored: Stored, condition: Answer, ignores: set[str]) -> bool:
     if "operator" in condition:
         found = [_meets(stored, one, ignores) for one in condition["conditions"]]
         return {"AND": all(found), "OR": any(found), "NOT": not any(found)}[condition["operator"]]
-    checks = {
+    checks: dict[str, Callable[[Any], bool]] = {
         "inMailbox": lambda value: value in stored.mailboxes,
         "hasKeyword": lambda value: value in stored.keywords,
         "notKeyword": lambda value: value not in stored.keywords,
@@ -306,8 +311,6 @@ def _meets(stored: Stored, condition: Answer, ignores: set[str]) -> bool:
         "header": lambda value: _has_words(str(stored.parsed.get(value[0], "")), value[1:]),
         "body": lambda value: _has_words(_body(stored), [value]),
         "text": lambda value: _has_words(f"{stored.raw.decode('utf-8', 'replace')}{_body(stored)}", [value]),
-        **{
-            name: lambda value, name=name: _has_words(str(stored.parsed.get(name, "")), [value]) for name in _OF_HEADERS
-        },
+        **{name: partial(_says, stored, name) for name in _OF_HEADERS},
     }
     return all(checks[name](value) for name, value in condition.items() if name not in ignores)
