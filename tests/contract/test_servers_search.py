@@ -10,16 +10,16 @@ import pytest
 
 from mcp_proton.domain.ports import Page
 from mcp_proton.domain.query import And, Contains, Field, HasFlag
-from mcp_proton.imap.box import Box
-from mcp_proton.imap.search import Habits
-from mcp_proton.imap.writer import Atom
+from mcp_proton.imap.finding.search import Habits
+from mcp_proton.imap.protocol.box import Box
+from mcp_proton.imap.protocol.writer import Atom
 from tests.contract import worlds
 from tests.contract.letters import encoded, letter
 from tests.contract.test_bridge_scenarios import spied
 from tests.contract.worlds import Mail, Server, box
 
 if TYPE_CHECKING:
-    from mcp_proton.imap.writer import Argument
+    from mcp_proton.imap.protocol.writer import Argument
     from tests.servers.account import Account
 
 pytestmark = pytest.mark.server
