@@ -51,6 +51,7 @@ from mcp_proton.testing.boxes import (
 )
 from mcp_proton.testing.clock import EPOCH
 from mcp_proton.testing.outgoing import MemoryOctets, MemoryOutgoing
+from mcp_proton.testing.watching import MemoryWatch
 
 
 class MemoryAccount:
@@ -122,6 +123,11 @@ class MemoryAccount:
         """As a test says."""
         self.calls.append("unsettled")
         return self.unrest
+
+    def watch(self) -> MemoryWatch:
+        """What changes in it, seen by looking."""
+        self.calls.append("watch")
+        return MemoryWatch(self.boxes)
 
     async def mailboxes(self, *, counts: bool = False, fresh: bool = False) -> Sequence[Mailbox]:
         """Return all mailboxes; counts cost nothing here."""

@@ -45,6 +45,7 @@ class Methods:
         self.ignores: set[str] = set()
         """conditions that it passes over, as some do"""
         self._created: dict[str, str] = {}
+        self._states: dict[str, dict[str, tuple[str, str]]] = {}
         self.refuse_sending: str | None = None
         """the type of the error a submission ends with"""
 
@@ -53,6 +54,7 @@ class Methods:
             raise Refusal("accountNotFound")
         known = {
             "Email/get": self.email_get,
+            "Email/changes": self.email_changes,
             "Email/query": self.email_query,
             "Thread/get": self.thread_get,
             "Email/set": self.email_set,
@@ -73,7 +75,31 @@ class Methods:
         found = [self.store.emails[one] for one in dict.fromkeys(ids) if one in self.store.emails]
         listed = [properties(one, asked["properties"], asked) for one in found]
         gone = [one for one in ids if one not in self.store.emails]
-        return {"state": str(self.store.state), "list": listed, "notFound": gone}
+        return {"state": self._state(), "list": listed, "notFound": gone}
+
+    def email_changes(self, asked: Answer) -> Answer:
+        """From any state that was told by Email/get or here."""
+        before = self._states.get(asked["sinceState"])
+        if before is None:
+            raise Refusal("cannotCalculateChanges")
+        state = self._state()
+        now = self._states[state]
+        told: Answer = {
+            "created": [one for one in now if one not in before],
+            "updated": [one for one in now if one in before and now[one] != before[one]],
+            "destroyed": [one for one in before if one not in now],
+        }
+        if sum(map(len, told.values())) > asked["maxChanges"]:
+            raise Refusal("cannotCalculateChanges")
+        return {"oldState": asked["sinceState"], "newState": state, "hasMoreChanges": False, **told}
+
+    def _state(self) -> str:
+        state = str(self.store.state)
+        emails = self.store.emails
+        self._states[state] = {
+            one: (repr(sorted(emails[one].mailboxes)), repr(sorted(emails[one].keywords))) for one in emails
+        }
+        return state
 
     def email_query(self, asked: Answer) -> Answer:
         self._check_places(asked["filter"])
