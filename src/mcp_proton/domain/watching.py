@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from .mail import Mailbox
+    from mcp_proton.domain.mail import Mailbox
 
 
 class Watch(Protocol):

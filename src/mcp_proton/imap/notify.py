@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcp_proton.imap.asks import Plain
-from mcp_proton.imap.writer import Atom, MailboxName, line
+from mcp_proton.imap.protocol.asks import Plain
+from mcp_proton.imap.protocol.writer import Atom, MailboxName, line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mcp_proton.imap.writer import Argument
+    from mcp_proton.imap.protocol.writer import Argument
 
 OVERFLOW = "NOTIFICATIONOVERFLOW"
 """the code with which a server says that it tells nothing any more (§5.8)"""

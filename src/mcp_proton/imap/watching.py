@@ -13,20 +13,20 @@ from typing import TYPE_CHECKING
 
 from mcp_proton.domain.errors import AuthFailed, MailError, Untrusted
 from mcp_proton.domain.mail import Mailbox, Role
-from mcp_proton.imap import commands
 from mcp_proton.imap.errors import Rejected
-from mcp_proton.imap.idle import Missed
 from mcp_proton.imap.mailboxes import AT_ONCE, wire_name
 from mcp_proton.imap.notify import Notify, NotifyNone
-from mcp_proton.imap.responses import ListEntry, MailboxStatus
+from mcp_proton.imap.protocol import commands
+from mcp_proton.imap.protocol.idle import Missed
+from mcp_proton.imap.protocol.responses import ListEntry, MailboxStatus
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 
-    from mcp_proton.imap import idle
-    from mcp_proton.imap.idle import Change
-    from mcp_proton.imap.pool import Pool
-    from mcp_proton.imap.session import Session
+    from mcp_proton.imap.protocol import idle
+    from mcp_proton.imap.protocol.idle import Change
+    from mcp_proton.imap.protocol.pool import Pool
+    from mcp_proton.imap.protocol.session import Session
 
 ITEMS = ("MESSAGES", "UIDNEXT", "UIDVALIDITY", "UNSEEN")
 VERSIONED = "HIGHESTMODSEQ"

@@ -9,17 +9,17 @@ from itertools import count
 from typing import TYPE_CHECKING, TypeVar
 
 from mcp_proton.domain.errors import AuthFailed, MailError, Untrusted
-from mcp_proton.jmap import values
-from mcp_proton.jmap.client import Call
 from mcp_proton.jmap.errors import MethodFailed
 from mcp_proton.jmap.occurrences import pages
+from mcp_proton.jmap.protocol import values
+from mcp_proton.jmap.protocol.client import Call
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable
 
     from mcp_proton.domain.mail import Mailbox
-    from mcp_proton.jmap.client import Client
     from mcp_proton.jmap.mailboxes import Mailboxes
+    from mcp_proton.jmap.protocol.client import Client
     from mcp_proton.jmap.watching import Watch
 
 T = TypeVar("T")
