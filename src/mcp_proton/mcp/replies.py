@@ -14,10 +14,9 @@ from mcp_types import ContentBlock, TextContent
 from pydantic_core import PydanticSerializationError, to_json
 
 from mcp_proton.domain.errors import Defect, MailError
-from mcp_proton.services.answers import answer
-from mcp_proton.services.telling import told
-
-from .arguments import Malformed
+from mcp_proton.mcp.arguments import Malformed
+from mcp_proton.services.presenting.answers import answer
+from mcp_proton.services.presenting.telling import told
 
 if TYPE_CHECKING:
     from mcp_proton.domain.operation import Result
