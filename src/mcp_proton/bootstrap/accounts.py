@@ -10,7 +10,7 @@ from mcp_proton.config.tables import Account, Config, Kind, Security
 from mcp_proton.domain.errors import NotFound
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Callable
     from typing import Unpack
 
     from mcp_proton.bootstrap.owner import Settings
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from mcp_proton.imap.limits import Timing
     from mcp_proton.imap.outlet import Outlet
     from mcp_proton.jmap.backend import JmapBackend
+    from mcp_proton.jmap.endpoint import Credentials as JmapCredentials
 
 _IDENTITY = {"name": "mcp-proton", "version": __version__}
 
@@ -102,7 +103,7 @@ def backend(
     from mcp_proton.imap.backend import ImapBackend
 
     if account.kind is Kind.JMAP:
-        return _jmap(name, account, lambda: vault.secret(name))
+        return _jmap(name, account, logins.of_jmap(name, account, vault))
     login = logins.credentials(name, account, vault)
     more: More = {
         "identity": _IDENTITY,
@@ -118,13 +119,11 @@ def backend(
     return ImapBackend(name, endpoint(account), login, **more)
 
 
-def _jmap(name: str, account: Account, password: Callable[[], Awaitable[str]]) -> JmapBackend:
+def _jmap(name: str, account: Account, login: JmapCredentials) -> JmapBackend:
     from mcp_proton.jmap.backend import JmapBackend
-    from mcp_proton.jmap.endpoint import Auth, Credentials, Endpoint
+    from mcp_proton.jmap.endpoint import Endpoint
 
     place = Endpoint(account.url or "", tuple(account.origins or ()))
-    auth = Auth.BEARER if account.by_token else Auth.BASIC
-    login = Credentials(account.username, password, auth, lasting=not account.of_caller)
     return JmapBackend(name, place, login, labels=account.labels, sends=account.sending, configured=account.senders)
 
 
