@@ -8,11 +8,11 @@ from __future__ import annotations
 import base64
 from typing import TYPE_CHECKING
 
-from mcp_proton.imap.access_tokens import expiry
-from mcp_proton.jmap.endpoint import Auth
+from mcp_proton.imap.login.access_tokens import expiry
+from mcp_proton.jmap.protocol.endpoint import Auth
 
 if TYPE_CHECKING:
-    from mcp_proton.jmap.endpoint import Credentials
+    from mcp_proton.jmap.protocol.endpoint import Credentials
 
 _BEARER = "Bearer "
 

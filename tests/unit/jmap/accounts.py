@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from mcp_proton.domain.mail import Role
 from mcp_proton.domain.ports import Page
 from mcp_proton.domain.query import All
-from mcp_proton.imap.access_tokens import AccessTokens, Issued, printed
+from mcp_proton.imap.login.access_tokens import AccessTokens, Issued, printed
 from mcp_proton.jmap.backend import JmapBackend
-from mcp_proton.jmap.endpoint import Auth, Credentials, Endpoint
+from mcp_proton.jmap.protocol.endpoint import Auth, Credentials, Endpoint
 from tests.contract.letters import letter
 from tests.servers.jmap import JmapServer
 from tests.servers.jmap.server import PASSWORD, USER

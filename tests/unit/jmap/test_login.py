@@ -19,9 +19,9 @@ from mcp_proton.config.renewal import Renewal
 from mcp_proton.config.tables import Account, Kind
 from mcp_proton.domain.errors import AuthFailed, Unavailable
 from mcp_proton.domain.outgoing import Delivery
-from mcp_proton.imap.access_tokens import AccessTokens, Issued
+from mcp_proton.imap.login.access_tokens import AccessTokens, Issued
 from mcp_proton.jmap.backend import JmapBackend
-from mcp_proton.jmap.endpoint import Auth, Credentials, Endpoint
+from mcp_proton.jmap.protocol.endpoint import Auth, Credentials, Endpoint
 from mcp_proton.storage.vault import Vault
 from tests.contract.letters_out import mail
 from tests.servers.jmap import JmapServer
