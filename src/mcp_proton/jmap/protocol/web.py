@@ -15,8 +15,8 @@ from mcp_proton.domain import exchanges
 from mcp_proton.domain.errors import Ambiguous, MailError, Stale, Unavailable
 from mcp_proton.domain.exchanges import Exchange
 from mcp_proton.jmap.errors import LimitExceeded, ProtocolViolation, border, of_status, unsure
-from mcp_proton.jmap.login import Login
 from mcp_proton.jmap.protocol import patience
+from mcp_proton.jmap.protocol.login import Login
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
