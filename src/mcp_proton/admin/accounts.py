@@ -9,7 +9,8 @@ from cyclopts import App, Parameter
 
 from mcp_proton import bootstrap
 from mcp_proton.config import editing
-from mcp_proton.config.tables import Account, Kind
+from mcp_proton.config.tables import Account
+from mcp_proton.config.values import Kind
 from mcp_proton.domain.caller import owner
 from mcp_proton.services.answers import answer
 from mcp_proton.services.operations.accounts import AccountsHealth, CapabilitiesReport

@@ -12,7 +12,7 @@ from cyclopts import App, Parameter
 
 from mcp_proton import bootstrap
 from mcp_proton.config import editing
-from mcp_proton.config.tables import Profile
+from mcp_proton.config.values import Profile
 from mcp_proton.domain.complaint import nearest
 from mcp_proton.domain.errors import NotFound
 

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mcp_proton import bootstrap
-from mcp_proton.config.tables import BY_HAND, Account, Kind, Security
+from mcp_proton.config.tables import BY_HAND, Account
+from mcp_proton.config.values import Kind, Security
 from mcp_proton.domain.errors import AuthFailed, MailError, Unavailable
 from mcp_proton.storage.keyrings import system_keyring
 from mcp_proton.storage.vault import Vault

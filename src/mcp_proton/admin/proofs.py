@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from mcp_proton import bootstrap
-from mcp_proton.config.tables import Kind
+from mcp_proton.config.values import Kind
 from mcp_proton.domain.errors import MailError, Unsupported
 
 from .asking import SaidNoError, confirm, need_terminal, say

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mcp_proton.bridge import settings as bridge
-from mcp_proton.config.tables import Kind, Security
+from mcp_proton.config.values import Kind, Security
 from mcp_proton.domain.errors import Invalid, MailError, Unavailable, Untrusted
 from mcp_proton.imap.endpoint import Pin, TlsMode
 from mcp_proton.imap.providers import PROVIDERS

@@ -13,7 +13,7 @@ from typing import Annotated
 from cyclopts import App, Parameter, validators
 
 from mcp_proton import bootstrap
-from mcp_proton.config.tables import Kind, Profile, Security
+from mcp_proton.config.values import Kind, Profile, Security
 from mcp_proton.domain.complaint import Complaint, Misconfigured
 from mcp_proton.imap.providers import Name as ProviderName
 from mcp_proton.jmap.endpoint import Auth

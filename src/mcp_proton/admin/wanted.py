@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from mcp_proton.config.tables import Account, ClientName, Host, Kind, Slug, Url
+from mcp_proton.config.tables import Account
+from mcp_proton.config.values import ClientName, Host, Kind, Slug, Url
 from mcp_proton.domain.errors import Invalid
 from mcp_proton.imap.providers import PROVIDERS
 from mcp_proton.jmap.endpoint import Auth
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from mcp_proton.config.tables import Config, Profile, Security
+    from mcp_proton.config.tables import Config
+    from mcp_proton.config.values import Profile, Security
     from mcp_proton.imap.providers import Name as Provider
 
     from .programs import Program

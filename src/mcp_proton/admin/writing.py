@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from mcp_proton import bootstrap
 from mcp_proton.config import editing
-from mcp_proton.config.tables import BY_HAND, Account, Kind
+from mcp_proton.config.tables import BY_HAND, Account
+from mcp_proton.config.values import Kind
 from mcp_proton.storage.vault import Vault
 
 from . import access
