@@ -5,9 +5,9 @@ from typing import Any
 
 from pydantic import Field, StrictBool
 
-from .secrets import CALLER
-from .table import Table
-from .values import ClientName, Kind, Profile, Text, Url
+from mcp_proton.config.secrets import CALLER
+from mcp_proton.config.table import Table
+from mcp_proton.config.values import ClientName, Kind, Profile, Text, Url
 
 
 class People(Table):

@@ -7,22 +7,15 @@ from typing import Annotated, Literal, Self, get_origin
 
 from pydantic import AfterValidator, Field, StrictBool, StrictInt, ValidationError, model_validator
 
-from mcp_proton.domain.mail import Identity
-from mcp_proton.imap.endpoint import TlsMode
-from mcp_proton.imap.providers import PROVIDERS
-from mcp_proton.imap.providers import Name as Provider
-from mcp_proton.imap.providers import Provider as KnownProvider
-from mcp_proton.jmap.endpoint import Auth
-
-from . import senders
-from .oauth import OAuth, Words
-from .people import People
-from .renewal import Renewal
-from .secrets import CALLER, account_secret
-from .serving import Serving, place
-from .signing_in import By, SigningIn
-from .table import Table
-from .values import (
+from mcp_proton.config import senders
+from mcp_proton.config.oauth import OAuth, Words
+from mcp_proton.config.people import People
+from mcp_proton.config.renewal import Renewal
+from mcp_proton.config.secrets import CALLER, account_secret
+from mcp_proton.config.serving import Serving, place
+from mcp_proton.config.signing_in import By, SigningIn
+from mcp_proton.config.table import Table
+from mcp_proton.config.values import (
     AccountKind,
     ClientName,
     Days,
@@ -39,6 +32,12 @@ from .values import (
     Url,
     time_zone,
 )
+from mcp_proton.domain.mail import Identity
+from mcp_proton.imap.login.endpoint import TlsMode
+from mcp_proton.imap.login.providers import PROVIDERS
+from mcp_proton.imap.login.providers import Name as Provider
+from mcp_proton.imap.login.providers import Provider as KnownProvider
+from mcp_proton.jmap.protocol.endpoint import Auth
 
 BY_HAND = frozenset({"sending", "smtp_host", "smtp_security", "smtp_certificate", "identities", "signatures", "oauth"})
 """Keys of an account that the owner writes by hand: set-up leaves them as they are."""

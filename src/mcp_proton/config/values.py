@@ -7,12 +7,11 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BeforeValidator, Field, StrictInt
 
+from mcp_proton.config import senders
 from mcp_proton.domain.caller import owner
 from mcp_proton.domain.errors import MailError
 from mcp_proton.domain.handles import SLUG
-from mcp_proton.jmap.endpoint import Endpoint
-
-from . import senders
+from mcp_proton.jmap.protocol.endpoint import Endpoint
 
 OWNER = owner().name
 _FINGERPRINT = re.compile(r"sha256:([0-9a-f]{2}:?){32}", re.IGNORECASE)
