@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from mcp_proton import __version__
 from mcp_proton.bootstrap import logins
-from mcp_proton.config.tables import Account, Config, Kind, Security
+from mcp_proton.config.values import Kind, Security
 from mcp_proton.domain.errors import NotFound
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from mcp_proton.bootstrap.owner import Settings
     from mcp_proton.bridge.backend import BridgeBackend
     from mcp_proton.bridge.sync import Sightings
+    from mcp_proton.config.tables import Account, Config
     from mcp_proton.domain.findings import KnownFindings
     from mcp_proton.domain.ports import MailBackend, SecretProvider
     from mcp_proton.imap.backend import ImapBackend

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from mcp_proton.config import editing, folders
 from mcp_proton.config.reading import load, read
-from mcp_proton.config.tables import Kind, Profile, Security
+from mcp_proton.config.values import Kind, Profile, Security
 from mcp_proton.domain.complaint import Misconfigured
 from mcp_proton.policy.reading import PolicyReader
 from mcp_proton.storage.access.tomllines import parse
