@@ -11,7 +11,7 @@ from mcp_proton.domain.errors import Ambiguous, OverLimit, Unavailable
 from mcp_proton.domain.outcome import Outcome
 from mcp_proton.mcp.http.limits import Limits, may_change
 from mcp_proton.mcp.identity import agent
-from mcp_proton.services.registry import load
+from mcp_proton.services.door.registry import load
 
 CATALOG = load().by_name
 READ, WRITE = CATALOG["messages_list"], CATALOG["messages_flag"]
