@@ -13,7 +13,8 @@ from mcp_proton.admin import server as servers
 from mcp_proton.admin import trial
 from mcp_proton.admin.asking import ask, interactive, say, secret
 from mcp_proton.admin.wanted import placed
-from mcp_proton.config.tables import BY_HAND, Account, Kind, Security
+from mcp_proton.config.tables import BY_HAND, Account
+from mcp_proton.config.values import Kind, Security
 from mcp_proton.domain.errors import AuthFailed, MailError, Unavailable
 from mcp_proton.storage.keyrings import system_keyring
 from mcp_proton.storage.vault import Vault

@@ -20,7 +20,7 @@ from mcp_proton.admin.printing import AsJson, Printer
 from mcp_proton.admin.programs import Program
 from mcp_proton.admin.wanted import Wanted, account_name, check, require
 from mcp_proton.admin.writing import Prepared, agreed, tell, write
-from mcp_proton.config.tables import Kind, Profile, Security
+from mcp_proton.config.values import Kind, Profile, Security
 from mcp_proton.domain.complaint import Complaint, Misconfigured
 from mcp_proton.imap.login.providers import Name as ProviderName
 from mcp_proton.jmap.protocol.endpoint import Auth

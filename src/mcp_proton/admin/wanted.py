@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from mcp_proton.admin.asking import NobodyToAskError, ask, interactive, say
-from mcp_proton.config.tables import Account, ClientName, Host, Kind, Slug, Url
+from mcp_proton.config.tables import Account
+from mcp_proton.config.values import ClientName, Host, Kind, Slug, Url
 from mcp_proton.domain.errors import Invalid
 from mcp_proton.imap.login.providers import PROVIDERS
 from mcp_proton.jmap.protocol.endpoint import Auth
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mcp_proton.admin.programs import Program
-    from mcp_proton.config.tables import Config, Profile, Security
+    from mcp_proton.config.tables import Config
+    from mcp_proton.config.values import Profile, Security
     from mcp_proton.imap.login.providers import Name as Provider
 
 T = TypeVar("T")

@@ -12,7 +12,8 @@ from mcp_proton.admin.asking import confirm, say
 from mcp_proton.admin.exits import Exit
 from mcp_proton.admin.programs import guide, snippet, started
 from mcp_proton.config import editing
-from mcp_proton.config.tables import BY_HAND, Account, Kind
+from mcp_proton.config.tables import BY_HAND, Account
+from mcp_proton.config.values import Kind
 from mcp_proton.storage.vault import Vault
 
 if TYPE_CHECKING:

@@ -76,6 +76,8 @@ class Selected:
     hits: list[tuple[Target, Hit]]
     cursor: Cursor | None
     coverage: Coverage
+    relied_in_vain: bool = False
+    """Whether nothing was found, and a server was relied upon that may have missed it."""
 
 
 def page(found: Sequence[Findings], order: Order, limit: int, last: tuple[Place, str] | None) -> Selected:
@@ -92,7 +94,8 @@ def page(found: Sequence[Findings], order: Order, limit: int, last: tuple[Place,
         edge = None  # the page ends before it
     finished = exact and edge is None and len(merged) <= limit
     cursor = None if finished else _cursor(found, chosen, order, edge, last, exact=exact)
-    return Selected(chosen, cursor, _coverage(found, order, exact=exact))
+    in_vain = finished and not chosen and not all(one.trusted for one in found)
+    return Selected(chosen, cursor, _coverage(found, order, exact=exact), in_vain)
 
 
 def rank(place: Place, order: Order) -> Place:

@@ -54,10 +54,22 @@ class _Walk:
     ended: bool = False
     by_words: bool = False
     """whether the server's index chose the candidates"""
+    index_failed: bool = False
+    """whether it found nothing, so that all are looked through after all"""
 
     @property
     def is_full(self) -> bool:
         return len(self.rows) >= self.page.limit
+
+    @property
+    def found_nothing(self) -> bool:
+        """Whether the index was asked, and nothing of what it found is what was meant."""
+        return self.by_words and self.ended and not self.rows and self.page.continuation is None
+
+    def start_over(self) -> None:
+        """Look through everything: a piece of a word, which no index of words finds, must not be told as not there."""
+        self.by_words, self.index_failed = False, True
+        self.ended, self.cursor, self.looked_at = False, None, 0
 
 
 class Searches:
@@ -84,7 +96,9 @@ class Searches:
         while opened and not walk.ended and not walk.is_full:
             await self._step(walk, contents, size)
             size *= 2
-            if time.monotonic() > deadline:
+            if walk.found_nothing:
+                walk.start_over()
+            elif time.monotonic() > deadline:
                 break
         return _found(walk, contents, _worded(asked) if walk.by_words and not by_words else asked)
 
@@ -104,7 +118,7 @@ class Searches:
                 raise
             window, emails = await self._window(walk, contents, size, by_anchor=False)
             by_anchor = False
-        if walk.cursor is None and not walk.by_words:
+        if walk.cursor is None and not walk.by_words and not walk.index_failed:
             window, emails = await self._by_words(walk, contents, window, emails, size)
         walk.looked_at = window.position + len(window.ids)
         fresh = [email for email in emails if by_anchor or not _is_passed(walk, email)]
@@ -261,9 +275,9 @@ def _found(walk: _Walk, contents: Contents, asked: str) -> Found:
     elif walk.by_words:
         why = words.WHY
     elif not whole and not walk.is_full:
-        why = "the time was used up; go on with the cursor"
+        why = words.NOTHING if walk.index_failed else "the time was used up; go on with the cursor"
     coverage = Coverage(
-        complete=contents.cut == 0 and not walk.by_words,
+        complete=contents.cut == 0 and not walk.by_words and (whole or walk.is_full),
         order="by date received, as the server has it",
         mailboxes=covered,
         why=why,
