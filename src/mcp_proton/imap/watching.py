@@ -15,9 +15,9 @@ from mcp_proton.domain.errors import AuthFailed, MailError, Untrusted
 from mcp_proton.domain.mail import Mailbox, Role
 from mcp_proton.imap.errors import Rejected
 from mcp_proton.imap.mailboxes import AT_ONCE, wire_name
-from mcp_proton.imap.protocol.notify import Notify, NotifyNone
 from mcp_proton.imap.protocol import commands
 from mcp_proton.imap.protocol.idle import Missed
+from mcp_proton.imap.protocol.notify import Notify, NotifyNone
 from mcp_proton.imap.protocol.responses import ListEntry, MailboxStatus
 
 if TYPE_CHECKING:

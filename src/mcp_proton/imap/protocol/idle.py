@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from mcp_proton.imap.errors import Rejected
-from mcp_proton.imap.protocol.notify import OVERFLOW
 from mcp_proton.imap.protocol import commands
 from mcp_proton.imap.protocol.asks import Plain
+from mcp_proton.imap.protocol.notify import OVERFLOW
 from mcp_proton.imap.protocol.responses import Exists, Expunged, ListEntry, MailboxStatus, Response, Status, Vanished
 from mcp_proton.imap.protocol.rows import FetchRow
 from mcp_proton.imap.protocol.writer import Atom, line
