@@ -43,7 +43,7 @@ BY_HAND = frozenset({"sending", "smtp_host", "smtp_security", "smtp_certificate"
 """Keys of an account that the owner writes by hand: set-up leaves them as they are, unless (`oauth`) a flag says otherwise."""
 _ONLY_FOR_JMAP = ("url", "labels", "origins")
 _NOT_FOR_JMAP = (
-    "imap_port", "smtp_port", "smtp_host", "smtp_security", "smtp_certificate", "security", "certificate", "oauth",
+    "imap_port", "smtp_port", "smtp_host", "smtp_security", "smtp_certificate", "security", "certificate",
 )  # fmt: skip
 
 

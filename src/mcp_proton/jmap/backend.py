@@ -11,22 +11,22 @@ from mcp_proton.imap import effect_tables, health
 from mcp_proton.imap.errors import printable
 from mcp_proton.imap.submission import senders
 from mcp_proton.jmap import features
-from mcp_proton.jmap.blobs import Blobs
 from mcp_proton.jmap.changing.appending import Appending
 from mcp_proton.jmap.changing.filing import Filing
 from mcp_proton.jmap.changing.mailbox_changes import MailboxChanges
 from mcp_proton.jmap.changing.proving import Proving
 from mcp_proton.jmap.finding.idwalk import IdWalk
 from mcp_proton.jmap.finding.search import Searches
-from mcp_proton.jmap.identities import Identities
 from mcp_proton.jmap.mailboxes import FRESH, Mailboxes
 from mcp_proton.jmap.messages import Messages
 from mcp_proton.jmap.occurrences import Occurrences
-from mcp_proton.jmap.outbox import Outbox
 from mcp_proton.jmap.powers import JmapPowers
 from mcp_proton.jmap.protocol.client import Client
 from mcp_proton.jmap.protocol.web import Web
 from mcp_proton.jmap.quotas import quotas
+from mcp_proton.jmap.submission.blobs import Blobs
+from mcp_proton.jmap.submission.identities import Identities
+from mcp_proton.jmap.submission.outbox import Outbox
 from mcp_proton.jmap.watching import Watch
 
 if TYPE_CHECKING:
