@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from mcp_proton.admin.cli import app
 from mcp_proton.admin.exits import MEANING
-from mcp_proton.config.tables import Profile
+from mcp_proton.config.values import Profile
 from mcp_proton.domain.effects import Effect
 from mcp_proton.domain.ports import Standing
 from mcp_proton.imap import effect_tables, gmail

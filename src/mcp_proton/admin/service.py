@@ -9,7 +9,7 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
-from mcp_proton.config.tables import Profile
+from mcp_proton.config.values import Profile
 
 app = App(
     name="mcp",

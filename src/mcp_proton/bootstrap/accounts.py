@@ -6,16 +6,17 @@ from typing import TYPE_CHECKING
 
 from mcp_proton import __version__
 from mcp_proton.bootstrap import logins
-from mcp_proton.config.tables import Account, Config, Kind, Security
+from mcp_proton.config.values import Kind, Security
 from mcp_proton.domain.errors import NotFound
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Callable
     from typing import Unpack
 
     from mcp_proton.bootstrap.owner import Settings
     from mcp_proton.bridge.backend import BridgeBackend
     from mcp_proton.bridge.sync import Sightings
+    from mcp_proton.config.tables import Account, Config
     from mcp_proton.domain.findings import KnownFindings
     from mcp_proton.domain.ports import MailBackend, SecretProvider
     from mcp_proton.imap.backend import ImapBackend
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from mcp_proton.imap.login.endpoint import Credentials, Endpoint, TlsMode
     from mcp_proton.imap.submission.outlet import Outlet
     from mcp_proton.jmap.backend import JmapBackend
+    from mcp_proton.jmap.protocol.endpoint import Credentials as JmapCredentials
 
 _IDENTITY = {"name": "mcp-proton", "version": __version__}
 
@@ -102,7 +104,7 @@ def backend(
     from mcp_proton.imap.backend import ImapBackend
 
     if account.kind is Kind.JMAP:
-        return _jmap(name, account, lambda: vault.secret(name))
+        return _jmap(name, account, logins.of_jmap(name, account, vault))
     login = logins.credentials(name, account, vault)
     more: More = {
         "identity": _IDENTITY,
@@ -118,13 +120,11 @@ def backend(
     return ImapBackend(name, endpoint(account), login, **more)
 
 
-def _jmap(name: str, account: Account, password: Callable[[], Awaitable[str]]) -> JmapBackend:
+def _jmap(name: str, account: Account, login: JmapCredentials) -> JmapBackend:
     from mcp_proton.jmap.backend import JmapBackend
-    from mcp_proton.jmap.protocol.endpoint import Auth, Credentials, Endpoint
+    from mcp_proton.jmap.protocol.endpoint import Endpoint
 
     place = Endpoint(account.url or "", tuple(account.origins or ()))
-    auth = Auth.BEARER if account.by_token else Auth.BASIC
-    login = Credentials(account.username, password, auth, lasting=not account.of_caller)
     return JmapBackend(name, place, login, labels=account.labels, sends=account.sending, configured=account.senders)
 
 

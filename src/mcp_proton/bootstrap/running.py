@@ -128,6 +128,7 @@ async def opened(found: Settings, vault: SecretProvider, environ: Mapping[str, s
         settings=ServiceSettings(
             timezone=found.config.service.zone,
             accounts_of=lambda client: config.current().accounts_of(client),
+            of_caller=lambda name: name in found.config.accounts and found.config.accounts[name].of_caller,
             reviews=lambda client: config.current().reviews(client),
             spool=found.folders.state,
         ),

@@ -10,7 +10,7 @@ from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
 
 from mcp_proton import bootstrap
-from mcp_proton.config.tables import Profile
+from mcp_proton.config.values import Profile
 from mcp_proton.domain.errors import MailError
 from mcp_proton.mcp.identity import agent, label
 from mcp_proton.mcp.server import build

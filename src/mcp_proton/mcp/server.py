@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fastmcp.server.server import FastMCP
 
 from mcp_proton import __version__
-from mcp_proton.config.tables import Profile
+from mcp_proton.config.values import Profile
 from mcp_proton.mcp.doorway import Doorway, Gate, Limited, Opening, wide_open, without_limit
 from mcp_proton.mcp.prompts import written
 from mcp_proton.mcp.shelf import Shelf

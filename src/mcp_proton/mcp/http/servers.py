@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
     from mcp_proton.bootstrap import Running
-    from mcp_proton.config.tables import Profile
+    from mcp_proton.config.values import Profile
     from mcp_proton.mcp.doorway import Gate
 
 PATH = "/mcp"

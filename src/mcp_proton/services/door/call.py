@@ -21,7 +21,7 @@ from mcp_proton.domain.links import Links
 from mcp_proton.domain.mail import Mailbox, Role
 from mcp_proton.domain.operation import Result
 from mcp_proton.domain.outcome import Fate, Outcome, Record, Tally
-from mcp_proton.domain.plan import Doubt, Impact, Plan, Scope
+from mcp_proton.domain.plan import Doubt, Impact, Plan, ReviewLine, Scope
 from mcp_proton.domain.ports import Artifacts, Clock, Journal, MailBackend
 from mcp_proton.domain.remote import Remote
 from mcp_proton.domain.sendings import Sending, Sendings
@@ -288,9 +288,9 @@ class Call:
         """Run an approved operation once."""
         return await self.door.resume(self.caller, operation_id)
 
-    async def review(self, operation_id: str) -> Plan:
-        """Plan a waiting operation again."""
-        return await self.door.review(operation_id)
+    async def shown(self, operation_id: str) -> Sequence[ReviewLine]:
+        """Return everything a waiting operation would do."""
+        return await self.door.shown(operation_id)
 
     def _mine(self, account: str) -> MailBackend:
         """Return the backend of an account of the caller's. INVARIANT: any other is not even looked at."""

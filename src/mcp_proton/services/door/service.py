@@ -11,15 +11,16 @@ from __future__ import annotations
 import asyncio
 import logging
 import traceback
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 
 from mcp_proton.domain.caller import Audience, Caller, owner
 from mcp_proton.domain.effects import CHANGING, READING, Effect
-from mcp_proton.domain.errors import Conflict, Defect, MailError, NotFound
+from mcp_proton.domain.errors import Conflict, Defect, MailError, NotFound, Unavailable
 from mcp_proton.domain.operation import Operation, Request, Result, Shorthand
 from mcp_proton.domain.outcome import Outcome, Record, Status
-from mcp_proton.domain.plan import Plan
+from mcp_proton.domain.plan import Plan, ReviewLine
 from mcp_proton.domain.ports import Opening
 from mcp_proton.policy.decide import decide, limits
 from mcp_proton.policy.model import Decision
@@ -140,7 +141,7 @@ class MailService:
             raise
         opening = replace(opening, limits=decision.limits)
         if decision.verdict is Verdict.ASK:
-            pending = await self._ask(opening, call.policy.approval_lifetime)
+            pending = await self._ask(opening, doing, call.policy.approval_lifetime)
             told = planned.doubts or planned.unfamiliar or planned.hosts
             return replace(pending, why=decision.why) if told else pending
         if planned.effects <= READING:
@@ -218,6 +219,16 @@ class MailService:
         planned = (await self._planned_again(call, record))[2]
         return planned | Plan(review=await showing.messages(planned, self.world))
 
+    async def shown(self, operation_id: str) -> Sequence[ReviewLine]:
+        """Return everything a waiting operation would do, for its owner: looked up now, else as it was when it was asked."""
+        try:
+            return showing.lines(await self.review(operation_id))
+        except Unavailable as error:
+            kept = await self.world.journal.shown(operation_id)
+            if kept is None:
+                raise
+            return showing.as_asked(kept, error)
+
     async def _planned_again(self, call: Call, record: Record) -> tuple[Operation, Request, Plan, str]:
         body = await self.world.journal.body(record.id)
         operation = primitive(self.world.catalog.by_name[record.operation])
@@ -260,9 +271,9 @@ class MailService:
         usage = await self.world.journal.usage(counted, but=but) if counted else {}
         return decide(call.policy, call.caller, plan, usage, self.world.clock.now())
 
-    async def _ask(self, opening: Opening, lifetime: timedelta) -> Outcome[Result]:
-        expires = self.world.clock.now() + lifetime
-        record = await self.world.journal.open(replace(opening, status=Status.PENDING, expires=expires))
+    async def _ask(self, opening: Opening, doing: Plan, lifetime: timedelta) -> Outcome[Result]:
+        expires, shown = self.world.clock.now() + lifetime, await showing.kept(doing, self.world)
+        record = await self.world.journal.open(replace(opening, status=Status.PENDING, expires=expires, shown=shown))
         return standing(record)
 
     async def _read(self, operation: Operation, request: Request, call: Call, opening: Opening) -> Outcome[Result]:
