@@ -56,6 +56,7 @@ class JmapBackend:
 
     advice = health.ADVICE
     lag = 0.0
+    trashes_drafts = False
 
     def __init__(
         self,

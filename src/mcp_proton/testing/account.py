@@ -61,6 +61,7 @@ class MemoryAccount:
     """
 
     lag = 0.0
+    trashes_drafts = False
     versioned = True
     powers: ServerPowers | None = None
 
