@@ -52,6 +52,7 @@ from mcp_proton.testing.boxes import (
 from mcp_proton.testing.clock import EPOCH
 from mcp_proton.testing.outgoing import MemoryOctets, MemoryOutgoing
 from mcp_proton.testing.shelves import Shelves
+from mcp_proton.testing.watching import MemoryWatch
 
 
 class MemoryAccount(Shelves):
@@ -95,6 +96,11 @@ class MemoryAccount(Shelves):
         """As a test says."""
         self.calls.append("unsettled")
         return self.unrest
+
+    def watch(self) -> MemoryWatch:
+        """What changes in it, seen by looking."""
+        self.calls.append("watch")
+        return MemoryWatch(self.boxes)
 
     async def mailboxes(self, *, counts: bool = False, fresh: bool = False) -> Sequence[Mailbox]:
         """Return all mailboxes; counts cost nothing here."""
