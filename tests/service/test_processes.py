@@ -229,7 +229,7 @@ async def test_a_killed_process_is_settled_by_looking_and_never_repeated(
     process = Process(store, log, 6)
     inbox, archive = process.account.boxes["INBOX"], process.account.boxes["Archive"]
     for uid in range(1, 3 if when == "before" else 5):
-        process.account._put(archive, inbox.mail.pop(uid).mail)  # what the dead process did to the mailbox
+        process.account.put(archive, inbox.mail.pop(uid).mail)  # what the dead process did to the mailbox
     (record, _) = await process.journal.recent(process.house.agent)
     assert record.status == "executing"
     told = await process.do({"ask": "operations_status", "with": {"operation_id": record.id, "items": True}})
@@ -261,7 +261,7 @@ async def test_the_next_process_goes_on_with_what_was_in_the_background(
     process = Process(store, log, 8, 4)
     inbox, archive = process.account.boxes["INBOX"], process.account.boxes["Archive"]
     for uid in (1, 2):
-        process.account._put(archive, inbox.mail.pop(uid).mail)
+        process.account.put(archive, inbox.mail.pop(uid).mail)
     await process.house.service._recovery.all()
     for task in list(process.house.service._performing.running.values()):
         await task

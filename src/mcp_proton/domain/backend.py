@@ -18,6 +18,7 @@ from mcp_proton.domain.powers import Quota, ServerPowers
 from mcp_proton.domain.query import Query
 from mcp_proton.domain.transfer import Whole
 from mcp_proton.domain.walk import Interval, Stretch
+from mcp_proton.domain.watching import Watch
 
 
 class Standing(StrEnum):
@@ -218,6 +219,10 @@ class MailBackend(Protocol):
 
     async def headers(self, handles: Sequence[Handle]) -> Mapping[Handle, bytes]:
         """Return the raw header blocks of those handles that still point at a message, each at most 256 KiB."""
+        ...
+
+    def watch(self) -> Watch:
+        """Return what tells changes from outside. One at a time; nothing is opened before it is told what is wanted."""
         ...
 
     # Changing. Every verb that takes handles gives one fate a handle, in the order asked, and raises only what holds for

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict
@@ -141,6 +142,7 @@ class Shorthand:
         return snake(self.request.__name__)
 
 
+@cache
 def snake(name: str) -> str:
     """Turn `MessagesGetMany` into `messages_get_many`."""
     return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()

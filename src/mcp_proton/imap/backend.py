@@ -26,6 +26,7 @@ from mcp_proton.imap.protocol.streaming import STEP
 from mcp_proton.imap.submission import senders
 from mcp_proton.imap.submission.outbox import Outbox
 from mcp_proton.imap.tracing import Tracing
+from mcp_proton.imap.watching import Watch
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
@@ -182,6 +183,10 @@ class ImapBackend:
     async def headers(self, handles: Sequence[Handle]) -> Mapping[Handle, bytes]:
         """Header blocks of what is still there."""
         return await self._messages.headers(handles)
+
+    def watch(self) -> Watch:
+        """IDLE, NOTIFY or STATUS, on a connection of its own."""
+        return Watch(self._pool(), self._arranged, self._is_dear)
 
     # --- changing --------------------------------------------------------------------------------------------------
 

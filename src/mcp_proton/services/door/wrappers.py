@@ -17,6 +17,7 @@ from mcp_proton.domain.powers import Conversation, Correspondence, ServerPowers,
 from mcp_proton.domain.query import Query
 from mcp_proton.domain.transfer import Whole
 from mcp_proton.domain.walk import Interval, Stretch
+from mcp_proton.domain.watching import Watch
 
 T = TypeVar("T")
 
@@ -114,6 +115,10 @@ class RetryReads:
     async def headers(self, handles: Sequence[Handle]) -> Mapping[Handle, bytes]:
         """Tried twice."""
         return await _twice(lambda: self._inner.headers(handles))
+
+    def watch(self) -> Watch:
+        """As it is: it connects again by itself."""
+        return self._inner.watch()
 
     async def set_flags(self, handles: Sequence[Handle], change: FlagChange) -> Sequence[Fate]:
         """Never repeated."""
