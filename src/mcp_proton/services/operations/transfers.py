@@ -69,7 +69,7 @@ async def pin(request: MessagesTransfer, ctx: Context) -> MessagesTransfer:
     box = await ctx.mailbox(ctx.account(request.account), request.to)
     envelopes = await carrying.seen(parsed(request.messages), ctx)
     lines = losses.foreseen(envelopes, await losses.labels_of(envelopes, ctx), ctx.backend(box.account))
-    lines = (*lines, *await foreseeing.left_out(request.messages, ctx))
+    lines = (*lines, *foreseeing.left_out(request.messages, ctx))
     return request.model_copy(update={"to": box.path, "losses": lines})
 
 
@@ -117,7 +117,7 @@ async def transfer(request: MessagesTransfer, ctx: Context) -> Transferred:
 
         tally = await ctx.batch(handles, act, "transferring", known=carrying.identify, step=STEP, into=box.account)
         row = await foreseeing.mailbox("append", box, ctx)
-    return _told(tally, request, row.result, await foreseeing.left_out(request.messages, ctx))
+    return _told(tally, request, row.result, foreseeing.left_out(request.messages, ctx))
 
 
 async def _removed(fates: Sequence[Fate], backend: MailBackend, source: Mailbox, ctx: Context) -> list[Fate]:
