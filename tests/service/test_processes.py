@@ -25,7 +25,7 @@ from mcp_proton.services.acting import batches
 
 from .process import Process
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.timeout(300)]
 LETTERS = 1_300
 EXAMPLES = 30
 ASKING = {"preset": "reader", "rules": [{"effect": "organize", "verdict": "ask"}]}
