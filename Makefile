@@ -13,7 +13,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 PARTS  := static suite pythons hermes node engine browser $(OTHERS:%=python-%)
 
-.PHONY: demo test check bench docs servers lock clean differential differences pymap faults clients fuzz soak $(PARTS)
+.PHONY: demo test check bench docs servers lock clean differential differences pymap faults clients fuzz soak image systemd $(PARTS)
 .DELETE_ON_ERROR:
 
 demo: .venv/installed
@@ -104,6 +104,17 @@ fuzz: .venv/installed
 MINUTES := 30
 soak: .venv/installed
 	$(BIN)/python -m tests.surfaces.http.soak --minutes $(MINUTES)
+
+# The container image, built and run; as root on Debian. Where no registry of images is reached a stand-in is its base.
+image: .venv/installed
+	@$(BIN)/python -m tests.deploy.debian buildah podman crun catatonit debootstrap
+	@$(BIN)/python -m tests.deploy.compose
+	$(BIN)/python -m pytest -q tests/deploy/in_an_engine.py
+
+# The units, installed and run under a systemd of a small Debian's own; as root on Debian.
+systemd: .venv/installed
+	@$(BIN)/python -m tests.deploy.debian debootstrap systemd-container
+	$(BIN)/python -m pytest -q tests/deploy/under_systemd.py
 
 # A browser for the pages on which programs are let in; left out, and that is said, where it cannot be installed.
 browser: .venv/installed

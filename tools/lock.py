@@ -31,10 +31,10 @@ def main(upgrade: list[str]) -> None:
         ["pyproject.toml", "--all-extras", "--group", "dev", "--group", "bench"],
         upgrade,
     )
-    # The image has what runs, in the versions that were tested, and what builds it.
+    # What the installers and the image bring: what runs, in the versions that were tested, and what builds it.
     compile_lock(
         uv,
-        "deploy/container/requirements.lock",
+        "deploy/requirements.lock",
         build,
         ["pyproject.toml", "--all-extras", "-c", "requirements.lock"],
         upgrade,

@@ -28,9 +28,23 @@ Check = Callable[[str], object]
 """Reads the text and raises `Misconfigured` when it is not what the file should hold."""
 
 
-def add_account(path: Path, name: str, values: Mapping[str, Value]) -> None:
-    """Add an account to config.toml, or replace the values of one that is there; None removes a key."""
-    _edit(path, lambda document: _fill(_table(document, "accounts", name), values), _as_config(path))
+def add_account(
+    path: Path, name: str, values: Mapping[str, Value], *, oauth: Mapping[str, Value] | None = None
+) -> None:
+    """Add an account to config.toml, or replace the values of one that is there; None removes a key.
+
+    `oauth` does the same for the account's table of that name: left out, it stays as it is; empty, it goes.
+    """
+
+    def add(document: TOMLDocument) -> None:
+        account = _table(document, "accounts", name)
+        _fill(account, values)
+        if oauth is not None and not oauth:
+            account.pop("oauth", None)
+        elif oauth is not None:
+            _fill(_table(document, "accounts", name, "oauth"), oauth)
+
+    _edit(path, add, _as_config(path))
 
 
 def remove_account(path: Path, name: str) -> None:

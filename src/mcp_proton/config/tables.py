@@ -40,7 +40,7 @@ from mcp_proton.imap.login.providers import Provider as KnownProvider
 from mcp_proton.jmap.protocol.endpoint import Auth
 
 BY_HAND = frozenset({"sending", "smtp_host", "smtp_security", "smtp_certificate", "identities", "signatures", "oauth"})
-"""Keys of an account that the owner writes by hand: set-up leaves them as they are."""
+"""Keys of an account that the owner writes by hand: set-up leaves them as they are, unless (`oauth`) a flag says otherwise."""
 _ONLY_FOR_JMAP = ("url", "labels", "origins")
 _NOT_FOR_JMAP = (
     "imap_port", "smtp_port", "smtp_host", "smtp_security", "smtp_certificate", "security", "certificate",

@@ -52,6 +52,7 @@ from mcp_proton.testing.boxes import (
 from mcp_proton.testing.clock import EPOCH
 from mcp_proton.testing.outgoing import MemoryOctets, MemoryOutgoing
 from mcp_proton.testing.shelves import Shelves
+from mcp_proton.testing.watching import MemoryWatch
 
 
 class MemoryAccount(Shelves):
@@ -61,6 +62,7 @@ class MemoryAccount(Shelves):
     """
 
     lag = 0.0
+    trashes_drafts = False
     versioned = True
     powers: ServerPowers | None = None
 
@@ -95,6 +97,11 @@ class MemoryAccount(Shelves):
         """As a test says."""
         self.calls.append("unsettled")
         return self.unrest
+
+    def watch(self) -> MemoryWatch:
+        """What changes in it, seen by looking."""
+        self.calls.append("watch")
+        return MemoryWatch(self.boxes)
 
     async def mailboxes(self, *, counts: bool = False, fresh: bool = False) -> Sequence[Mailbox]:
         """Return all mailboxes; counts cost nothing here."""

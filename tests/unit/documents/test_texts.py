@@ -119,7 +119,7 @@ async def test_a_text_that_lies_about_its_charset_is_read_all_the_same(charset: 
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("kind", ["table", "calendar", "message", "html", "text"])
+@pytest.mark.parametrize("kind", ["table", "message"])
 async def test_a_text_that_takes_too_much_is_ended_and_the_limit_named(kind: str) -> None:
     octets = b"Subject: a\r\n\r\n" + b"a,b <b>c</b>\r\n" * 500_000
     assert await refusal(octets, Limits(memory=70 << 20), kind) == Reason.MEMORY
@@ -131,7 +131,8 @@ SEALED = r"""
 import json, os, sys
 from mcp_proton.documents import decoding
 from mcp_proton.documents.confinement import Limits, bound, seal
-from mcp_proton.mime import calendar, charset
+from mcp_proton.mime import calendar
+from mcp_proton.mime.decoding import charset
 
 decoding.prepare()
 bound(Limits(), os.getppid())
