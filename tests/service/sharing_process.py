@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 from mcp_proton.domain.caller import owner
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from mcp_proton.testing import MemoryAccount
 
 
-class SharingProcess:
+class SharingProcess(ABC):
     """A house whose journal and leases are those of the store. Its service is made by who inherits."""
 
     def __init__(self, store: Path, personal: MemoryAccount) -> None:
@@ -45,9 +46,9 @@ class SharingProcess:
         who = owner() if command.get("owner") else None
         return await self.house.ask(command["ask"], who, **command.get("with", {}))
 
+    @abstractmethod
     def hang(self, when: str, at: int | None) -> None:
         """From now on the account hangs `when` it gets to a step."""
-        raise NotImplementedError
 
     async def serve(self) -> None:
         """Answer until the input ends."""
