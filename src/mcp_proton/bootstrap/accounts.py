@@ -86,7 +86,7 @@ class Accounts:
         return self._made[name]
 
     def connections(self) -> dict[str, tuple[int, int]]:
-        """Return, for each IMAP account in use, how many connections are open and how many of them are used."""
+        """Return, for each account in use, how many connections are open and how many of them are used."""
         return {name: look() for name, look in self._looks.items()}
 
     def watch(self, name: str, look: Callable[[], tuple[int, int]]) -> None:
@@ -101,7 +101,6 @@ class Accounts:
 
 def served(found: Settings, listed: Listed, vault: SecretProvider, known: KnownFindings) -> Accounts:
     """Return the owner's accounts as the service uses them: what they remember lies in the state folder."""
-    from mcp_proton.imap.backend import ImapBackend
     from mcp_proton.services.door.wrappers import RetryReads
     from mcp_proton.storage.dates import FileDateIndexes
     from mcp_proton.storage.sightings import FileSightings
@@ -111,8 +110,7 @@ def served(found: Settings, listed: Listed, vault: SecretProvider, known: KnownF
 
     def made(name: str, account: Account) -> MailBackend:
         inner = backend(name, account, vault, dates=dates, known=known, sightings=sightings)
-        if isinstance(inner, ImapBackend):
-            accounts.watch(name, lambda: inner.connections)
+        accounts.watch(name, lambda: inner.connections)
         return RetryReads(inner)
 
     accounts = Accounts(listed, made)

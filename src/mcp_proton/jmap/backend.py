@@ -105,6 +105,11 @@ class JmapBackend:
         """The effect table of a JMAP server."""
         return self._table
 
+    @property
+    def connections(self) -> tuple[int, int]:
+        """How many connections are open, and how many of them are used."""
+        return self.web.connections
+
     # --- looking ---------------------------------------------------------------------------------------------------
 
     async def health(self) -> Health:
