@@ -127,7 +127,7 @@ def _rows(table: EffectTable) -> Iterable[str]:
         row = block.row
         sources = ", ".join(block.sources) + _condition(row)
         effects = "refused" if row.refused else ", ".join(sorted(row.effects))
-        told = f"{row.result}; instead: {row.instead}" if row.refused else row.result
+        told = f"{row.result}; instead: {row.instead}" if row.refused else row.told
         yield f"| {row.verb} | {sources} | {', '.join(block.targets)} | {effects} | {told} | {row.known_by} |"
 
 

@@ -85,6 +85,7 @@ class BridgeBackend(ImapBackend):
     _marks = MARKS
     advice = ADVICE
     lag = proof.EVENT
+    trashes_drafts = False
 
     def __init__(
         self,

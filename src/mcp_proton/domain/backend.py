@@ -344,6 +344,11 @@ class MailBackend(Protocol):
         ...
 
     @property
+    def trashes_drafts(self) -> bool:
+        """Whether `destroy` is not possible for drafts, so that one that is discarded goes into Trash. As of the last login."""
+        ...
+
+    @property
     def submits(self) -> Submits | None:
         """The power to send. None: this account reads, files and drafts only."""
         ...

@@ -298,6 +298,11 @@ class ImapBackend:
             syncing=False,
         )
 
+    @property
+    def trashes_drafts(self) -> bool:
+        """On Gmail, where an expunge does what a setting says, and where named messages cannot be expunged."""
+        return self.features().get("exact_removal") is Standing.UNAVAILABLE
+
     def _is_gmail(self) -> bool:
         return gmail.is_meant(self._capabilities(), self._provider)
 

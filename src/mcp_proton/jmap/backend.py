@@ -56,6 +56,7 @@ class JmapBackend:
 
     advice = health.ADVICE
     lag = 0.0
+    trashes_drafts = False
 
     def __init__(
         self,
@@ -103,6 +104,11 @@ class JmapBackend:
     def consequences(self) -> EffectTable:
         """The effect table of a JMAP server."""
         return self._table
+
+    @property
+    def connections(self) -> tuple[int, int]:
+        """How many connections are open, and how many of them are used."""
+        return self.web.connections
 
     # --- looking ---------------------------------------------------------------------------------------------------
 

@@ -62,6 +62,7 @@ class MemoryAccount(Shelves):
     """
 
     lag = 0.0
+    trashes_drafts = False
     versioned = True
     powers: ServerPowers | None = None
 

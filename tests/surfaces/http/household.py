@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 AUDIENCE = "https://mail.example.org/mcp"
 PEOPLE = ("anna", "bob")
+_KNOWN = (*PEOPLE, "carl")
+"""whom the mail server knows, the service or not"""
 
 
 class Household(JmapServer):
@@ -65,8 +67,8 @@ class InThread(Elsewhere):
 
 def living() -> Iterator[InThread]:
     """Start the server with a letter for each person."""
-    with InThread(*(f"sub-{name}" for name in PEOPLE)) as running:
-        for name in PEOPLE:
+    with InThread(*(f"sub-{name}" for name in _KNOWN)) as running:
+        for name in _KNOWN:
             store = running.store(name)
             store.identities = [{"id": "id1", "name": name.title(), "email": f"{name}@example.org"}]
             raw = f"From: x@example.net\nTo: {name}@example.org\nSubject: for {name} alone\n\nSecret of {name}.\n"

@@ -13,6 +13,7 @@ from .conftest import OwnerBeside
 from .household import PEOPLE, InThread, asked, living, moved_in, token
 from .issuer import Issuer
 from .process import Service
+from .speaking import Raw
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -161,6 +162,29 @@ def test_what_has_changed_since_it_was_shown_is_not_done(
     told = asked(service, shown, "operations_resume", operation_id=operation)
     assert (told["status"], told["code"]) == ("stale", "stale_handle"), told
     assert list(store.emails) == before
+
+
+def test_a_person_is_let_in_and_taken_out_while_the_service_runs(
+    issuer: Issuer, service: Service, household: InThread, owner: Owner
+) -> None:
+    """Nobody else's session ends for it; `/ready` counts no account of a caller's."""
+    carl = token(issuer, "carl")
+    assert asked_as_stranger(service, carl) == 401
+    assert owner.run("people", "add", "carl", "sub-carl").code == 0
+    assert [one["account"] for one in asked(service, carl, "accounts_list")["accounts"]] == ["carl"]
+    assert [one["subject"] for one in asked(service, carl, "messages_list")["messages"]] == ["for carl alone"]
+    assert household.server.shown[-1] == carl
+    assert asked(service, carl, "messages_list", account="bob")["status"] == "not_found"
+    assert asked(service, token(issuer, "bob"), "messages_list", account="carl")["status"] == "not_found"
+    with Raw(service.url.replace("/mcp", "/ready")) as raw:
+        assert raw.http.get(raw.url).json() == {"ready": True, "storage": "ok", "accounts": 0, "reachable": 0}
+    assert owner.run("clients", "remove", "carl", "--yes").code == 0
+    assert asked_as_stranger(service, carl) == 401
+
+
+def asked_as_stranger(service: Service, shown: str) -> int:
+    with Raw(service.url, shown) as raw:
+        return raw.call("messages_list").status_code
 
 
 def test_a_person_is_a_client_and_an_account_like_any_other(owner: Owner) -> None:

@@ -40,6 +40,22 @@ class Timing:
     turn: float = 30.0
 
 
+class Connections(httpx2.AsyncHTTPTransport):
+    """The connections to a server: at most ten, and five of them kept for a minute without use."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            trust_env=False,
+            limits=httpx2.Limits(max_connections=10, max_keepalive_connections=5, keepalive_expiry=60.0),
+        )
+
+    @property
+    def counted(self) -> tuple[int, int]:
+        """How many are open and good for another request, and how many of them are used."""
+        good = [one for one in self._pool.connections if not (one.is_closed() or one.has_expired())]
+        return len(good), sum(not one.is_idle() for one in good)
+
+
 class Web:
     """One account's way to its server. Nothing is opened before it is needed."""
 
@@ -47,6 +63,7 @@ class Web:
         self._endpoint, self._login = endpoint, Login(credentials)
         self._timing = timing or Timing()
         self._made: httpx2.AsyncClient | None = None
+        self._open: Connections | None = None
         self._patience = patience.Patience()
         self.requests = 0
         """how many were sent"""
@@ -116,6 +133,11 @@ class Web:
                     yield b""
                     async for piece in _pieces(answer):
                         yield piece
+
+    @property
+    def connections(self) -> tuple[int, int]:
+        """How many connections are open, and how many of them are used."""
+        return (0, 0) if self._open is None else self._open.counted
 
     async def aclose(self) -> None:
         """Close every connection."""
@@ -188,9 +210,10 @@ class Web:
 
     def _client(self) -> httpx2.AsyncClient:
         if self._made is None:
+            self._open = Connections()
             self._made = httpx2.AsyncClient(
                 headers={"Accept-Encoding": "gzip", "User-Agent": "mcp-proton"},
-                limits=httpx2.Limits(max_connections=10, max_keepalive_connections=5, keepalive_expiry=60.0),
+                transport=self._open,
                 follow_redirects=False,
                 trust_env=False,
             )

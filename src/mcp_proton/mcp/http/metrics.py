@@ -69,7 +69,10 @@ class Metrics:
             registry=self.registry,
         )
         self._connections = Gauge(
-            "mcp_proton_mail_connections", "IMAP connections now", ("account", "state"), registry=self.registry
+            "mcp_proton_mail_connections",
+            "Connections to mail servers now",
+            ("account", "state"),
+            registry=self.registry,
         )
         self._sendings = Gauge(
             "mcp_proton_sendings", "Mails that were about to leave, by what became of them", ("stage",),

@@ -199,7 +199,7 @@ class MailService:
         record = await self._recovery.settled(record)
         looking = Call(self.world, caller, await self.world.policies.current(), self)
         back = await undoing.requests(record, self.world, looking)
-        return undoing.merged([await self.submit(caller, request) for request in back])
+        return undoing.told([await self.submit(caller, request) for request in back], record)
 
     async def settled(self, record: Record) -> Record:
         """Look what became of a record that nobody runs any more, or whose items are uncertain or unproved."""

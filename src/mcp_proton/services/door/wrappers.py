@@ -183,6 +183,11 @@ class RetryReads:
         return await _twice(self._inner.identities)
 
     @property
+    def trashes_drafts(self) -> bool:
+        """As the backend says."""
+        return self._inner.trashes_drafts
+
+    @property
     def submits(self) -> Submits | None:
         """What the backend has, looks tried twice."""
         inner = self._inner.submits

@@ -17,13 +17,14 @@ from mcp_proton.domain.context import Context
 from mcp_proton.domain.effects import Effect
 from mcp_proton.domain.errors import Conflict, MailError, Unavailable
 from mcp_proton.domain.handles import Handle
-from mcp_proton.domain.mail import Mailbox
+from mcp_proton.domain.mail import Mailbox, Role
 from mcp_proton.domain.operation import Finer, Operation, Request, Result
 from mcp_proton.domain.outcome import INLINE, Ending, Fate, Proof, Status, Tally
 from mcp_proton.domain.plan import ReviewLine
 from mcp_proton.domain.ports import MailBackend
 from mcp_proton.domain.transfer import Entry, Source
 from mcp_proton.services.acting import foreseeing
+from mcp_proton.services.asking.moving import MessagesMove
 from mcp_proton.services.fields import Account, LocalPath, MailboxField, Mark, OneHandle, Ours, Preview, Stranger
 from mcp_proton.services.presenting.filed import only_reason
 from mcp_proton.services.transferring.present import Present, unsettled
@@ -218,6 +219,15 @@ async def look(request: ImportsCreate, fates: Sequence[Fate], age: float, ctx: C
     return [present.judged(fate, settled=age >= SETTLED) for fate in fates]
 
 
+def take_back(request: ImportsCreate, fates: Sequence[Fate]) -> Sequence[Request]:
+    """What this import put there goes into Trash, where it is still the message that was put there.
+
+    What was in the account already has no part in it, and what somebody moved since is left where it is by now.
+    """
+    mine = [str(one.now) for one in fates if one.now is not None and one.now.tag == one.handle.tag]
+    return [MessagesMove(messages=tuple(mine), to=Role.TRASH.value)] if mine else []
+
+
 @asynccontextmanager
 async def _same(request: ImportsCreate, ctx: Context) -> AsyncIterator[Source]:
     """Open the files. `Conflict` where they are no longer what was counted."""
@@ -275,6 +285,7 @@ imports_create = Operation(
     pin=pin,
     plan=plan,
     look=look,
+    undo=take_back,
     chunked=True,
     repeatable=True,
     example={"path": "/home/me/Mail/old.mbox", "to": "archive"},
