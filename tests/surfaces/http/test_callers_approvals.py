@@ -170,8 +170,7 @@ def test_a_person_is_let_in_and_taken_out_while_the_service_runs(
     """Nobody else's session ends for it; `/ready` counts no account of a caller's."""
     carl = token(issuer, "carl")
     assert asked_as_stranger(service, carl) == 401
-    text = owner.folders.config_file.read_text()
-    owner.write_config(text.replace('anna = "sub-anna"', 'carl = "sub-carl"\nanna = "sub-anna"'))
+    assert owner.run("people", "add", "carl", "sub-carl").code == 0
     assert [one["account"] for one in asked(service, carl, "accounts_list")["accounts"]] == ["carl"]
     assert [one["subject"] for one in asked(service, carl, "messages_list")["messages"]] == ["for carl alone"]
     assert household.server.shown[-1] == carl

@@ -55,7 +55,7 @@ class Habits:
     bodies_by_server: bool = True
     """whether the server decides on body text where it is found to read it as people do"""
     most_bodies: int = 200
-    """bodies of a mailbox of at most this many messages are read here, which is exact whatever the server can"""
+    """bodies of at most this many messages are read here, which is exact whatever the server can"""
     most_headers: int = 30_000
     """headers of at most this many messages are read for a search; beyond, the server decides on headers too"""
 
@@ -198,12 +198,19 @@ class Searches:
         asked, trusted = habits.asked_beside_text, True
         if Kind.BODY in kinds and habits.bodies_by_server and box.exists > habits.most_bodies:
             sight = await self._server_sight(target.mailbox, box)
-            if sight is not Sight.OCTETS:
-                asked, trusted = asked | {Kind.BODY}, sight is Sight.PIECES
+            if sight is Sight.PIECES:
+                asked |= {Kind.BODY}
+            elif sight is not Sight.OCTETS and await self._are_many(box, query):
+                asked, trusted = asked | {Kind.BODY}, False
         unread = box.exists - len(self._library.book(target.mailbox.tag, box.uidvalidity))
         if Kind.HEADER in kinds and habits.bodies_by_server and unread > habits.most_headers:
             asked, trusted = asked | {Kind.HEADER}, False
         return _Plan(asked, trusted)
+
+    async def _are_many(self, box: Box, query: Query) -> bool:
+        """Whether more bodies would have to be read here than is done for one search, by all that is known without reading."""
+        key = criteria.superset(query, CHEAP)
+        return key is None or len(await box.search(*key)) > self._habits.most_bodies
 
     async def _server_sight(self, mailbox: Mailbox, box: Box) -> Sight | None:
         """The result of the self-check; made once an account, and again while there was nothing to try."""

@@ -23,6 +23,11 @@ if TYPE_CHECKING:
 MOST_TOLD = 40
 """ranges of UIDs told in an answer; what is more scattered is told by its reason only"""
 
+NOT_PROVED = (
+    "the mail server decided on text, and nothing shows that it finds every spelling of it: "
+    "narrow it by date or mailbox to have every message looked at"
+)
+
 
 @dataclass(slots=True)
 class Target:
@@ -142,7 +147,7 @@ def _coverage(found: Sequence[Findings], order: Order, *, exact: bool) -> Covera
     if not exact:
         reasons.append("the order is provisional until the dates of all messages are read; go on with the cursor")
     if not all(one.trusted for one in found):
-        reasons.append("the mail server decided on text, and nothing shows that it finds every spelling of it")
+        reasons.append(NOT_PROVED)
     words = f"{order.value} first, by date received"
     return Coverage(
         complete=not reasons,

@@ -8,7 +8,7 @@ from mcp_proton.domain.errors import Conflict, Invalid, MailError, Unsupported
 from mcp_proton.domain.mail import Identity
 from mcp_proton.domain.powers import lacking
 from mcp_proton.jmap.changing import refusals
-from mcp_proton.jmap.errors import MethodFailed
+from mcp_proton.jmap.errors import MethodFailed, acted
 from mcp_proton.jmap.protocol import values
 from mcp_proton.jmap.protocol.client import Call
 from mcp_proton.jmap.protocol.session import SUBMISSION
@@ -58,10 +58,11 @@ class Identities:
         if isinstance(answer, MethodFailed):
             self.made_here = answer.kind != "unknownMethod"
             raise refusals.of_method(answer) if self.made_here else lacking("make identities")
-        if values.mapping(answer.get("created") or {}).get("i") is not None:
-            return identity
-        refused = values.mapping(answer.get("notCreated") or {}).get("i")
-        raise refusals.not_told() if refused is None else _of_item(values.mapping(refused))
+        with acted():
+            if values.mapping(answer.get("created") or {}).get("i") is not None:
+                return identity
+            refused = values.mapping(answer.get("notCreated") or {}).get("i")
+            raise refusals.not_told() if refused is None else _of_item(values.mapping(refused))
 
 
 def _of_item(told: Object) -> MailError:
