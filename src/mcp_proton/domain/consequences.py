@@ -157,10 +157,10 @@ class EffectTable:
             next="nothing was done; `capabilities_report` lists what is known",
         )
 
-    def left_out(self, source: Role) -> str | None:
-        """Return what of a message in such a mailbox is there and not given out; None where nothing of that kind is known."""
-        fetched = (row for row in self.rows if row.verb == "fetch" and row.source in (None, source))
-        return next((row.left_out for row in fetched if row.left_out), None)
+    @property
+    def left_out(self) -> str | None:
+        """What of a message the server has and does not give out; None where nothing of that kind is known."""
+        return next((row.left_out for row in self.rows if row.verb == "fetch" and row.left_out), None)
 
 
 def _alike(row: Consequence) -> tuple[object, ...]:

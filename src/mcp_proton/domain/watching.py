@@ -21,7 +21,7 @@ class Watch(Protocol):
 
     async def want(self, tags: frozenset[str] | None) -> None:
         """Watch these mailboxes from now on; None: all of them. Returns once it is known how they are, so that every
-        change from here on is told. Somebody has to iterate meanwhile.
+        change from here on is told. Somebody has to iterate meanwhile. Raises what ended the watch before.
         """
         ...
 

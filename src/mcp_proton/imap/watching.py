@@ -78,6 +78,8 @@ class Watch:
     async def aclose(self) -> None:
         """Close the connection."""
         await self._changes.aclose()
+        for one in self._waiting:
+            one.cancel()
 
     async def _run(self) -> AsyncGenerator[frozenset[Mailbox]]:
         await self._stirred.wait()
@@ -86,7 +88,11 @@ class Watch:
                 async with aclosing(self._connected()) as told:
                     async for touched in told:
                         yield touched
-            except (AuthFailed, Untrusted):
+            except (AuthFailed, Untrusted) as error:
+                waiting, self._waiting = self._waiting, []
+                for one in waiting:
+                    if not one.done():
+                        one.set_exception(error)
                 raise
             except MailError:
                 self._failures += 1

@@ -35,7 +35,9 @@ class Touching:
     def __init__(self, client: Client, mailboxes: Mailboxes, watch: Watch) -> None:
         self._client, self._mailboxes, self._watch = client, mailboxes, watch
         self._wanted: frozenset[str] | None = frozenset()
-        self._stirred, self._begun = asyncio.Event(), asyncio.Event()
+        self._stirred = asyncio.Event()
+        self._begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._begun.add_done_callback(lambda begun: begun.cancelled() or begun.exception())
         self._state = ""
         self._seen: dict[str, Mailbox] = {}
         self._changes = self._run()
@@ -44,7 +46,7 @@ class Touching:
         """From now on these: the whole account is followed anyway."""
         self._wanted = tags
         self._stirred.set()
-        await self._begun.wait()
+        await asyncio.shield(self._begun)
 
     def __aiter__(self) -> Touching:
         return self
@@ -56,12 +58,17 @@ class Touching:
         """Stop listening."""
         await self._changes.aclose()
         await self._watch.aclose()
+        self._begun.cancel()
 
     async def _run(self) -> AsyncGenerator[frozenset[Mailbox]]:
         await self._stirred.wait()
-        await self._watch.begin()
-        await _patiently(self._begin)
-        self._begun.set()
+        try:
+            await self._watch.begin()
+            await _patiently(self._begin)
+        except MailError as error:
+            self._begun.set_exception(error)
+            raise
+        self._begun.set_result(None)
         async for _ in self._watch:
             touched = await _patiently(self._touched)
             found = frozenset(box for box in touched if self._wanted is None or box.tag in self._wanted)

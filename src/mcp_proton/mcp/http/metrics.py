@@ -86,6 +86,12 @@ class Metrics:
             "mcp_proton_journal_lag_seconds", "How long journal lines of reads wait", lambda: running.load().lag
         )
 
+        watching = running.service.watching
+        self._gauge(
+            "mcp_proton_watched_accounts", "Accounts watched now, on a connection each", lambda: watching.accounts
+        )
+        self._gauge("mcp_proton_followed_resources", "Resources that clients are told of", lambda: watching.followers)
+
     def watch(self, sessions: Sessions, turns: Turns) -> None:
         """Show what is open and running now."""
         self._gauge("mcp_proton_sessions", "Open sessions", lambda: len(sessions))

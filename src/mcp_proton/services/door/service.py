@@ -17,7 +17,7 @@ from datetime import timedelta
 
 from mcp_proton.domain.caller import Audience, Caller, owner
 from mcp_proton.domain.effects import CHANGING, READING, Effect
-from mcp_proton.domain.errors import Conflict, Defect, MailError, NotFound, Unavailable
+from mcp_proton.domain.errors import Conflict, Defect, MailError, NotFound, Unavailable, Unsupported
 from mcp_proton.domain.operation import Operation, Request, Result, Shorthand
 from mcp_proton.domain.outcome import Outcome, Record, Status
 from mcp_proton.domain.plan import Plan, ReviewLine
@@ -38,6 +38,7 @@ from mcp_proton.services.door.planning import plan as make_plan
 from mcp_proton.services.door.proving import Proving
 from mcp_proton.services.door.recovering import Recovery
 from mcp_proton.services.door.registry import Definition, primitive
+from mcp_proton.services.door.watching import Watching
 from mcp_proton.services.door.world import World
 from mcp_proton.services.fields import own
 from mcp_proton.services.presenting.telling import standing, told
@@ -57,6 +58,7 @@ class MailService:
         self._performing = Performing(world, self._proving, self._following)
         self._recovery = Recovery(world, self, self._performing, self._proving, self._following)
         self._recovering: asyncio.Task[None] | None = None
+        self.watching = Watching(world, self)
 
     @property
     def closing(self) -> bool:
@@ -73,6 +75,7 @@ class MailService:
         if self._recovering is not None:
             self._recovering.cancel()
             await asyncio.gather(self._recovering, return_exceptions=True)
+        await self.watching.aclose()
         await self._proving.aclose()
         await self._following.aclose()
         await self._performing.aclose()
@@ -148,6 +151,20 @@ class MailService:
             return await self._read(operation, request, call, opening)
         record = await self.world.journal.open(opening)
         return await self._performing.start(operation, request, call, record)
+
+    async def permit(self, caller: Caller, request: Request) -> Call:
+        """Judge a read as it would be judged now, and read nothing; the call holds its plan. Raises what it would be told."""
+        call = Call(self.world, caller, await self.world.policies.current(), self)
+        asked, request = self._definition(caller, type(request)), own(request)
+        await self.judge(call, await readying(asked, request, call))
+        operation, request = await self._settle(asked, request, call)
+        call.planned = await make_plan(operation, request, call)
+        decision = await self.judge(call, call.planned)
+        if decision.verdict is Verdict.ASK:
+            raise Unsupported(
+                "the owner is asked each time this is read", code="asked_each_time", next="read it when you need it"
+            )
+        return call
 
     async def offered(self, caller: Caller) -> Offered:
         """Say what there is any use in showing this caller: what the rules do not deny it everywhere."""

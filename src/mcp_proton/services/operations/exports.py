@@ -93,7 +93,7 @@ async def pin(request: ExportsCreate, ctx: Context) -> ExportsCreate:
 
 async def plan(request: ExportsCreate, ctx: Context) -> Finer:
     """Say beforehand what the files will lack."""
-    lacking = await foreseeing.left_out(request.messages, ctx)
+    lacking = foreseeing.left_out(request.messages, ctx)
     return Finer(review=tuple(ReviewLine("not in the files", line, risk=True) for line in lacking))
 
 
@@ -130,7 +130,7 @@ async def export(request: ExportsCreate, ctx: Context) -> Exported:
             not_done=[undone(one) for one in others],
             failed=tally.counts[Ending.FAILED] if tally.counts[Ending.FAILED] > len(others) else 0,
             left=tally.left,
-            left_out=list(await foreseeing.left_out(request.messages, ctx)),
+            left_out=list(foreseeing.left_out(request.messages, ctx)),
             state=None if tally.ended is Status.SUCCEEDED else tally.ended.value,
             more="operations_status names every message" if len(tally.others) >= INLINE else None,
         )
