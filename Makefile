@@ -107,13 +107,13 @@ soak: .venv/installed
 
 # The container image, built and run; as root on Debian. Where no registry of images is reached a stand-in is its base.
 image: .venv/installed
-	@$(BIN)/python -m tests.deploy.debian buildah podman crun catatonit debootstrap
+	@$(BIN)/python -m tests.deploy.debian debootstrap debian-archive-keyring buildah podman crun catatonit
 	@$(BIN)/python -m tests.deploy.compose
 	$(BIN)/python -m pytest -q tests/deploy/in_an_engine.py
 
 # The units, installed and run under a systemd of a small Debian's own; as root on Debian.
 systemd: .venv/installed
-	@$(BIN)/python -m tests.deploy.debian debootstrap systemd-container
+	@$(BIN)/python -m tests.deploy.debian debootstrap debian-archive-keyring systemd-container
 	$(BIN)/python -m pytest -q tests/deploy/under_systemd.py
 
 # A browser for the pages on which programs are let in; left out, and that is said, where it cannot be installed.

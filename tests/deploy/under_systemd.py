@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.timeout(900)
 UNIT = "mcp-proton"
+PAGE = Path(__file__).parents[2] / "docs" / "deployment.md"
 SOCKET = "/run/mcp-proton/mcp.sock"
 CREDENTIAL = "/run/credentials/mcp-proton.service/mail"
 INSTALL = f"{CHECKOUT}/deploy/isolated/install"
@@ -191,6 +192,18 @@ def test_it_ends_in_order_and_leaves_nothing_running(served: Served) -> None:
     assert served.machine.root("pgrep", "--uid", UNIT, check=False).stdout == ""
     assert served.machine.root("test", "-e", SOCKET, check=False).returncode != 0
     assert "Traceback" not in served.machine.root("journalctl", "--unit", UNIT).stdout
+
+
+def test_removing_it_as_documented_leaves_what_it_kept_and_no_program(served: Served) -> None:
+    """The very lines of the page."""
+    lines = re.search(r"To remove it:\n\n```sh\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    assert lines is not None
+    for line in lines[1].splitlines():
+        served.machine.root("sh", "-ec", line.removeprefix("sudo "))
+    assert served.machine.show(UNIT, "LoadState") == {"LoadState": "not-found"}
+    left = served.machine.root("find", "/opt", "/etc", "/usr/local", "-path", "*mcp-proton*").stdout.split()
+    assert left == []
+    assert served.machine.root("test", "-e", "/var/lib/mcp-proton/state").returncode == 0
 
 
 def test_the_personal_unit_runs_as_its_owner(machine: Machine, bridge: Bridge) -> None:

@@ -44,9 +44,9 @@ class Vacations:
         if isinstance(done, MethodFailed):
             raise _of_method(done)
         with acted():
-            refused = values.mapping(done.get("notUpdated") or {}).get(_ID)
+            refused = values.entry(done, "notUpdated", _ID)
             if refused is not None:
-                raise _of_item(values.mapping(refused))
+                raise _of_item(refused)
             if _ID not in values.mapping(done.get("updated") or {}):
                 raise refusals.not_told()
             return vacation if isinstance(now, MethodFailed) else _read(now)
@@ -68,8 +68,7 @@ def _written(vacation: Vacation) -> Object:
 
 
 def _read(answer: Object) -> Vacation:
-    told = [values.mapping(one) for one in values.sequence(answer.get("list"))]
-    found = next((one for one in told if one.get("id") == _ID), None)
+    found = next((one for one in values.listed(answer) if one.get("id") == _ID), None)
     if found is None:
         raise values.wrong("the answer that is set")
     return Vacation(

@@ -6,6 +6,7 @@ A list is a search for everything. Each mailbox is looked at by itself, one afte
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from mcp_proton.domain.errors import Invalid
@@ -104,15 +105,15 @@ class Searches:
         """The port's `search`."""
         if not 1 <= page_wanted.limit <= MOST_ROWS:
             raise Invalid(f"a page holds 1 to {MOST_ROWS} messages", code="invalid_arguments")
-        asked, by_us = (cursors.asking(scope, query, page_wanted.order, by_us=one) for one in (False, True))
-        habits, after = self._habits, page_wanted.continuation
-        if after is not None and after.startswith(by_us):
+        asking = partial(cursors.asking, scope, query, page_wanted.order)
+        habits, asked, after = self._habits, asking(), page_wanted.continuation
+        if after is not None and after.startswith(by_us := asking(by_us=True)):
             habits, asked = habits.by_us, by_us
         question = _Question(query, None if after is None else cursors.read(after, asked), habits)
         deadline = now() + page_wanted.budget
         chosen = await self._page(scope, question, page_wanted, deadline)
         if after is None and chosen.relied_in_vain:
-            question, asked = replace(question, habits=habits.by_us), by_us
+            question, asked = replace(question, habits=habits.by_us), asking(by_us=True)
             chosen = await self._page(scope, question, page_wanted, deadline)
         rows = await self._rows(chosen.hits)
         after = None if chosen.cursor is None else chosen.cursor.write(asked)

@@ -88,13 +88,12 @@ class Selected:
 def page(found: Sequence[Findings], order: Order, limit: int, last: tuple[Place, str] | None) -> Selected:
     """Merge what several mailboxes gave into one page of at most `limit` rows."""
     exact = all(one.exact for one in found)
-    merged = sorted(
-        ((rank(hit.place, order), one.target.mailbox.tag, one.target, hit) for one in found for hit in one.hits),
-        key=lambda entry: entry[:2],
-    )
+    merged = [(rank(hit.place, order), one.target, hit) for one in found for hit in one.hits]
+    if len(found) > 1:  # one mailbox's are in order
+        merged.sort(key=lambda entry: (entry[0], entry[1].mailbox.tag))
     edge = _edge(found, order) if exact else None
-    ready = [entry for entry in merged if edge is None or entry[0] <= edge]
-    chosen = [(target, hit) for _, _, target, hit in ready[:limit]]
+    ready = merged if edge is None else [entry for entry in merged if entry[0] <= edge]
+    chosen = [(target, hit) for _, target, hit in ready[:limit]]
     if len(ready) > limit:
         edge = None  # the page ends before it
     finished = exact and edge is None and len(merged) <= limit

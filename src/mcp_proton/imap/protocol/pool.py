@@ -246,6 +246,8 @@ class Pool:
     async def _turn(self, turns: Turns, caller: str) -> None:
         if self._closed:
             raise Busy("the account is being closed")
+        if turns.take_at_once():
+            return
         try:
             async with asyncio.timeout(self.habits.turn):
                 await turns.take(caller)

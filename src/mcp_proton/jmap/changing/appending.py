@@ -55,13 +55,11 @@ def imported(blob_id: str, to: Mailbox, flags: frozenset[str]) -> Object:
 
 def created(answer: Object) -> str:
     """The id of the message `m` that was made. Raises why it was not."""
-    made = values.mapping(answer.get("created") or {}).get("m")
+    made = values.entry(answer, "created", "m")
     if made is not None:
-        return values.identifier(values.mapping(made).get("id"))
-    why = values.mapping(answer.get("notCreated") or {}).get("m")
-    if why is None:
-        raise refusals.not_told()
-    raise _refused(values.mapping(why))
+        return values.identifier(made.get("id"))
+    why = values.entry(answer, "notCreated", "m")
+    raise refusals.not_told() if why is None else _refused(why)
 
 
 def _refused(told: Object) -> MailError:

@@ -82,7 +82,7 @@ class MailboxChanges:
 
     async def _taken_off(self, label: Mailbox, ids: Sequence[str]) -> None:
         (told,) = await self._client.demand(Call("Email/get", {"ids": ids, "properties": ["id", "mailboxIds"]}))
-        emails = [values.mapping(one) for one in values.sequence(told.get("list"))]
+        emails = values.listed(told)
         if any(values.keys_of(email.get("mailboxIds")) <= {label.id} for email in emails):
             raise Conflict(
                 "there is mail that only this label holds", code="not_empty", next="move that mail into a folder first"

@@ -22,7 +22,7 @@ from mcp_proton.jmap.finding import cursors, filters, windows, words
 from mcp_proton.jmap.finding.contents import Contents
 from mcp_proton.jmap.finding.cursors import Cursor
 from mcp_proton.jmap.protocol import values
-from mcp_proton.jmap.protocol.client import Call, Ref
+from mcp_proton.jmap.protocol.client import Call, Ref, sure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -176,16 +176,10 @@ class Searches:
             Call("Email/query", query),
             Call("Email/get", {"#ids": Ref(1, "Email/query", "/ids").told, **contents.wanted}),
         )
-        if isinstance(totals, MethodFailed):
-            raise totals
-        walk.totals = _totals(totals)
+        walk.totals = _totals(sure(totals))
         _check_scope(walk)
-        if isinstance(found, MethodFailed):
-            raise found
-        window = windows.read(found, size)
-        if isinstance(got, MethodFailed):
-            raise got
-        return window, _in_order(window, got)
+        window = windows.read(sure(found), size)
+        return window, _in_order(window, sure(got))
 
 
 def _add(walk: _Walk, matching: Sequence[Object], looked_at: Sequence[Object]) -> bool:
@@ -212,13 +206,12 @@ def _check_scope(walk: _Walk) -> None:
 
 
 def _totals(answer: Object) -> dict[str, int]:
-    told = map(values.mapping, values.sequence(answer.get("list")))
-    return {values.identifier(one.get("id")): values.number(one.get("totalEmails")) for one in told}
+    return {values.identifier(one.get("id")): values.number(one.get("totalEmails")) for one in values.listed(answer)}
 
 
 def _in_order(window: Window, answer: Object) -> list[Object]:
     """The messages of a window, each once. What went meanwhile is left out."""
-    by_id = {values.text(one.get("id")): one for one in map(values.mapping, values.sequence(answer.get("list")))}
+    by_id = {values.text(one.get("id")): one for one in values.listed(answer)}
     return [by_id[one] for one in window.ids if one in by_id]
 
 

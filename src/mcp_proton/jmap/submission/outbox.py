@@ -169,15 +169,13 @@ class Outbox:
             if isinstance(reason, Ambiguous):
                 raise reason
             return _not_sent(reason.code, reason.message, stray=not await self._cleared(email_id))
-        done = values.mapping(submitted.get("created") or {}).get("s")
+        done = values.entry(submitted, "created", "s")
         if done is not None:
-            return Submission(
-                Delivery.ACCEPTED, _fates(recipients, values.mapping(done)), sent=handing.seen(email_id, looked)
-            )
-        why = values.mapping(submitted.get("notCreated") or {}).get("s")
+            return Submission(Delivery.ACCEPTED, _fates(recipients, done), sent=handing.seen(email_id, looked))
+        why = values.entry(submitted, "notCreated", "s")
         if why is None:
             raise refusals.not_told()
-        kind = values.text(values.mapping(why).get("type"))
+        kind = values.text(why.get("type"))
         code, words = _WHY.get(kind, ("server_refused", "the mail server refused to send it"))
         return _not_sent(code, words, stray=not await self._cleared(email_id))
 

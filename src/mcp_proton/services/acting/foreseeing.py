@@ -46,16 +46,14 @@ async def mailbox(verb: str, box: Mailbox, ctx: Context) -> Consequence:
     return ctx.foresee(box.account, verb, box.role)
 
 
-async def left_out(messages: Sequence[str], ctx: Context) -> tuple[str, ...]:
+def withheld(messages: Sequence[str], ctx: Context) -> tuple[str, ...]:
     """Say what of these messages their servers have and do not give out: no copy of them, however it is proved, has it."""
-    counted: Counter[tuple[str, str]] = Counter()
-    for source, count in await sources(messages, ctx):
-        what = ctx.backend(source.account).consequences().left_out(source.role)
-        if what is not None:
-            counted[source.account, what] += count
+    counted = Counter(Handle.parse(one).account for one in dict.fromkeys(messages))
+    lacking = {account: ctx.backend(account).consequences().withheld for account in counted}
     return tuple(
-        f"{what}, if any of {count} has some: the server of `{account}` does not give them out"
-        for (account, what), count in counted.items()
+        f"{what}, if any of {counted[account]} has some: the server of `{account}` does not give them out"
+        for account, what in lacking.items()
+        if what is not None
     )
 
 

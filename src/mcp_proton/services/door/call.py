@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
@@ -121,12 +122,17 @@ class Call:
 
     def accounts(self) -> Sequence[str]:
         """Return the accounts this caller may know of: its own, and in them at least one effect it is not denied."""
+        return self._accounts
+
+    @cached_property
+    def _accounts(self) -> Sequence[str]:
+        """As they are when they are first asked for: what is looked up in a file each time, and many times a call."""
         return [name for name in self.world.accounts.names if self._belongs(name)]
 
     def account(self, name: str | None) -> str:
         """Resolve an account name, or the default."""
         if name is not None:
-            if name in self.world.accounts.names and self._belongs(name):
+            if name in self._accounts:
                 return name
             raise NotFound(f"there is no account `{name}`", next="`accounts_list` names the accounts")
         mine = self.accounts()

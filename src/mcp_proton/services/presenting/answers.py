@@ -37,7 +37,8 @@ def answer(outcome: Outcome[Result]) -> dict[str, Any]:
 
 def instant(moment: datetime) -> str:
     """Format as RFC 3339 in UTC, to the second."""
-    return moment.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    in_utc = moment if moment.tzinfo is UTC else moment.astimezone(UTC)
+    return in_utc.isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 def _full(value: Any, names: set[str]) -> Any:

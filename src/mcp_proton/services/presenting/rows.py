@@ -66,11 +66,12 @@ def row(
 ) -> Row:
     """Show an envelope. `outgoing` shows to whom instead of from whom."""
     when, flags = envelope.received or envelope.date, envelope.flags
+    side, whom = ("to", (*envelope.to, *envelope.cc)) if outgoing else ("from", envelope.sender)
     return Row.model_validate(
         {
             "handle": str(envelope.handle),
             "date": instant(when) if when else None,
-            **({"to": people((*envelope.to, *envelope.cc))} if outgoing else {"from": people(envelope.sender)}),
+            side: people(whom),
             "subject": envelope.subject,
             "unread": Flag.SEEN not in flags,
             "flagged": Flag.FLAGGED in flags,
