@@ -35,13 +35,14 @@ _OPTIONAL = {"gluon": gluon_build, "gluon_server": gluon_build, "chromium": brow
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what this machine cannot have: Proton's engine, the browser."""
+    """Leave out what this machine cannot have: Proton's engine, the browser. What waits for minutes begins at once."""
     parts = {part for item in items for part in _needed(item)}
     absent = {part for part in parts if part.missing()}
     out = [item for item in items if absent & _needed(item)]
     if out:
         config.hook.pytest_deselected(items=out)
         items[:] = [item for item in items if not absent & _needed(item)]
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
