@@ -8,12 +8,14 @@ import pytest
 
 from . import soak
 from .crowded import crowd
-from .fuzzing import MOST_GROWN, SPARE, Fuzz, Told, still_well
+from .fuzzing import SPARE, Fuzz, Told, still_well
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 pytestmark = [pytest.mark.process, pytest.mark.timeout(300)]
+MOST_SOAKED = 24.0
+"""MiB that memory may grow by in two minutes, once it is warm; seen were 5."""
 
 
 def test_a_thousand_malformed_requests_bring_no_fault_and_leave_nothing_behind(tmp_path: Path) -> None:
@@ -34,4 +36,4 @@ def test_fifty_clients_at_once_leave_memory_and_open_files_as_they_are(tmp_path:
     assert told.answers["ok"] > soak.CLIENTS, told.answers
     before, after = told.files
     assert after <= before + SPARE
-    assert told.grown <= MOST_GROWN
+    assert told.grown <= MOST_SOAKED
