@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tests.canaries import plugin as canaries
 from tests.servers import browser_install, gluon_build
 from tests.servers.browser import chromium
 from tests.servers.fixtures import cyrus, cyrus_server, dovecot, dovecot_server, postfix, pymap, pymap_server
@@ -32,6 +33,11 @@ __all__ = [
 ]
 _OPTIONAL = {"gluon": gluon_build, "gluon_server": gluon_build, "chromium": browser_install}
 """Fixtures that a machine need not have, each with what says so."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Listen to whatever is said: nothing of mail may be in it."""
+    canaries.register(config)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

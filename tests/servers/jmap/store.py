@@ -11,6 +11,8 @@ from email.message import EmailMessage
 from functools import cached_property
 from typing import Any
 
+from tests.canaries import words
+
 ROLES = ("inbox", "sent", "drafts", "trash", "junk", "archive")
 
 
@@ -81,6 +83,7 @@ class Store:
         keywords: frozenset[str] = frozenset(),
     ) -> Stored:
         """A message arrives."""
+        words.plant_mail(raw)
         octets = raw.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
         made = Stored(f"e{self._next()}", octets, received, set(mailboxes), set(keywords))
         refers = [*(_ids(made.parsed["references"]) or ()), *(_ids(made.parsed["in-reply-to"]) or ())]
