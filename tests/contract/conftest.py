@@ -9,6 +9,7 @@ import pytest
 from mcp_proton.domain.mail import Identity
 from tests.contract import outside, worlds
 from tests.servers import postfix
+from tests.servers.jmap.methods import Limits
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -83,6 +84,7 @@ async def changing(request: pytest.FixtureRequest) -> AsyncIterator[World]:
         pytest.param("dovecot", marks=pytest.mark.server),
         pytest.param("cyrus", marks=pytest.mark.server),
         "scripted_jmap",
+        "scripted_jmap_that_takes_octets_along",
     ]
 )
 async def sending(request: pytest.FixtureRequest) -> AsyncIterator[Outside]:
@@ -95,6 +97,8 @@ async def sending(request: pytest.FixtureRequest) -> AsyncIterator[Outside]:
             opened = outside.bridge()
         case "scripted_jmap":
             opened = outside.scripted_jmap()
+        case "scripted_jmap_that_takes_octets_along":
+            opened = outside.scripted_jmap(Limits(blob=1 << 20))
         case "dovecot" if postfix.can_run():
             other = request.getfixturevalue("dovecot_server").account()
             opened = outside.through_postfix(

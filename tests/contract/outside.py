@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from mcp_proton.domain.outgoing import Submits
     from tests.contract.worlds import World
     from tests.servers.account import Account
+    from tests.servers.jmap.methods import Limits
     from tests.servers.postfix import Postfix
 
 
@@ -100,8 +101,8 @@ async def into_a_sink(mine: Account) -> AsyncIterator[Outside]:
 
 
 @asynccontextmanager
-async def scripted_jmap() -> AsyncIterator[Outside]:
-    async with worlds.scripted_jmap() as world:
+async def scripted_jmap(limits: Limits | None = None) -> AsyncIterator[Outside]:
+    async with worlds.scripted_jmap(limits) as world:
         sent = world.server.store.sent
 
         async def arrived(_: int) -> list[str]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from mcp_proton.documents.reading import ChildDocuments
 from mcp_proton.domain.caller import Audience, Caller, Surface, owner
 from mcp_proton.domain.handles import Handle
 from mcp_proton.domain.links import Links
@@ -81,6 +82,7 @@ class House:
                 files=self.files,
                 remote=self.remote,
                 links=self.links,
+                documents=ChildDocuments(),
             )
         )
 

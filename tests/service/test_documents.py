@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import dataclasses
 import itertools
 import re
 import tracemalloc
@@ -13,15 +12,14 @@ from typing import Any, cast
 
 import pytest
 
-from mcp_proton.documents.reading import ChildDocuments
+from mcp_proton.documents import kinds
 from mcp_proton.domain.context import Context
-from mcp_proton.domain.documents import Excerpt, Passage, Span
+from mcp_proton.domain.documents import Claim, Excerpt, Passage, Span
 from mcp_proton.domain.errors import Invalid, Unsupported
 from mcp_proton.domain.handles import Handle
 from mcp_proton.domain.mail import Attachment, Part
 from mcp_proton.services import excerpts
 from mcp_proton.services.budget import tokens
-from mcp_proton.services.service import MailService
 from tests.unit.documents import made
 
 from .conftest import House
@@ -31,8 +29,7 @@ PDF = made.pdf(*(f"page {number} " + "word " * 60 for number in range(1, 13)))
 
 
 def reading(house: House, name: str, kind: str, content: bytes) -> str:
-    """Receive a mail with this attachment in a house that has readers; return the message's handle."""
-    house.service = MailService(dataclasses.replace(house.service.world, documents=ChildDocuments()))
+    """Receive a mail with this attachment; return the message's handle."""
     return str(house.personal.add("INBOX", mixed("<p>see attached", files=((name, kind, content),))))
 
 
@@ -89,9 +86,12 @@ async def test_a_document_that_gives_orders_is_marked_and_neutralised(house: Hou
     assert told["suspicious"] is True
 
 
+@pytest.mark.process
 async def test_what_is_text_by_itself_has_one_page(house: House) -> None:
     handle = reading(house, "a.csv", "text/csv", b"a,b\r\n1,2\r\n")
-    assert (await house.ask("attachments_text", message=handle, index=1, pages="1"))["text"] == "a | b\n1 | 2"
+    told = await house.ask("attachments_text", message=handle, index=1, pages="1")
+    assert told["text"] == "a | b\n1 | 2"
+    assert not {"unit", "first", "total", "left_out", "cursor"} & set(told)
     assert (await house.ask("attachments_text", message=handle, index=1, pages="2"))["code"] == "no_such_page"
 
 
@@ -126,15 +126,44 @@ def test_a_cut_between_pages_goes_on_with_the_next() -> None:
     assert shown.text.count("y") == int(offset)
 
 
+@pytest.mark.process
+@pytest.mark.parametrize(("name", "kind"), [("a.csv", "text/csv"), ("a.txt", "text/plain"), ("a.html", "text/html")])
+async def test_a_long_text_is_read_piece_by_piece_and_every_letter_once(house: House, name: str, kind: str) -> None:
+    """N-11: each answer fits its budget, and says about how much of the file is left."""
+    lines = [f"line {number} of many, with a few more words" for number in range(400)]
+    handle = reading(house, name, kind, ("<br>\n" if kind == "text/html" else "\n").join(lines).encode())
+    told: dict[str, Any] = {"cursor": None}
+    text, left = "", [1 << 30]
+    while "cursor" in told:
+        told = await house.ask("attachments_text", message=handle, index=1, max_tokens=1_500, cursor=told["cursor"])
+        assert tokens(told["text"]) <= 1_500
+        left.append(told.get("left_out", 0))
+        text += told["text"] + "\n"
+    assert [said.replace(" |", ",") for said in text.split("\n") if said] == lines
+    assert left[-1] == 0
+    assert all(later < earlier for earlier, later in itertools.pairwise(left))
+
+
+@pytest.mark.process
+async def test_a_text_beyond_what_is_read_of_one_is_cut_and_that_is_said(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kinds, "MOST_OF_A_TEXT", 1_000)
+    handle = reading(house, "a.txt", "text/plain", "é".encode() * 5_000)
+    told = await house.ask("attachments_text", message=handle, index=1)
+    assert told["text"] == "é" * 500
+    assert told["notices"] == ["truncated"]
+
+
 class Counting:
     """Readers that only look how large the file is."""
 
     size = 0
 
-    def reads(self, media_type: str, filename: str) -> bool:
-        return True
+    def claim(self, attachment: Attachment) -> Claim:
+        return Claim("pdf", kinds.MOST_OF_A_DOCUMENT, whole=True)
 
-    async def excerpt(self, descriptor: int, span: Span, letters: int) -> Excerpt:
+    async def excerpt(self, descriptor: int, claim: Claim, span: Span, letters: int) -> Excerpt:
         import os
 
         self.size = os.fstat(descriptor).st_size
@@ -158,10 +187,12 @@ async def passed(chunks: int, documents: Counting) -> None:
         return None
 
     backend = Long(chunks)
-    ctx = cast("Context", SimpleNamespace(backend=lambda _: backend, spool=None, progress=progress))
+    ctx = cast(
+        "Context", SimpleNamespace(backend=lambda _: backend, spool=None, progress=progress, documents=documents)
+    )
     part = Part("2", "application/pdf", encoding="base64")
     chosen = Attachment(part=part, index=1, filename="a.pdf", media_type="application/pdf", size=1, inline=False)
-    await excerpts.read(documents, ctx, Handle.parse("personal.ei5nnz.sd2egw-2n9c"), chosen, Span(), 200)
+    await excerpts.read(ctx, Handle.parse("personal.ei5nnz.sd2egw-2n9c"), chosen, Span(), 200)
 
 
 async def test_forty_megabytes_pass_through_without_being_held() -> None:

@@ -74,6 +74,7 @@ async def test_attachments_are_listed_under_safe_names(house: House) -> None:
     assert "/" not in told["attachments"][1]["filename"]
 
 
+@pytest.mark.process
 async def test_an_attachment_is_read_as_text_or_says_that_it_cannot_be(house: House) -> None:
     handle = str(house.personal.add("INBOX", mixed("<p>x</p>", FILES)))
     assert "Anna" in (await house.ask("attachments_text", message=handle, index=1))["text"]

@@ -157,21 +157,48 @@ async def test_reading_a_message_takes_two_requests_and_a_whole_conversation_one
         assert len(server.asked) - before == 1
 
 
-async def test_handing_a_mail_over_takes_two_requests_and_what_is_looked_for_around_it_three() -> None:
-    """Upload, then import and submission at once. Before, whether the recipient is known; afterwards, the copy in Sent."""
-    async with jmap_house() as (server, house):
-        raw = letter("earlier", to="bob@example.net", sender="alice@example.org")
-        server.store.add(raw, server.store.by_role("sent").id)
-        await house.ask("messages_list")
+CARRIES = Limits(blob=1 << 20)
+SENDING = [
+    pytest.param(Limits(), False, 2, id="known from a mail of ours, by upload"),
+    pytest.param(CARRIES, False, 1, id="known from a mail of ours, carried"),
+    pytest.param(Limits(), True, 3, id="known from Sent alone, by upload"),
+    pytest.param(CARRIES, True, 2, id="known from Sent alone, carried"),
+]
+
+
+@pytest.mark.parametrize("listed_for", [60.0, 0.0], ids=["listed just now", "listed long ago"])
+@pytest.mark.parametrize(("limits", "looks", "requests"), SENDING)
+async def test_sending_a_mail_takes_no_more_requests_than_are_promised(
+    limits: Limits, *, looks: bool, requests: int, listed_for: float
+) -> None:
+    """The whole of `mail_send`: whether the owner knows the recipient, the octets, the sending, the look into Sent.
+
+    One of them is an upload (RFC 8620 §6.1), except where a request may carry the octets along (RFC 9404).
+    """
+    async with jmap_house(limits, listed_for=listed_for) as (server, house):
+        store = server.store
+        store.add(letter("earlier", to="bob@example.net", sender="alice@example.org"), store.by_role("sent").id)
+        mail = {"to": ["bob@example.net"], "text": "y"}
         await house.ask("accounts_identities")
-        server.called.clear()
-        before = len(server.asked)
-        asked = {"to": ["bob@example.net"], "subject": "x", "text": "y"}
-        told = await house.ask("mail_send", **asked)
+        if not looks:
+            assert (await house.ask("mail_send", subject="first", **mail))["status"] == "ok"
+        server.asked.clear()
+        told = await house.ask("mail_send", subject="x", **mail)
         assert told["status"] == "ok", told
-        acting = [names for names in server.called if any(name.endswith(("/set", "/import")) for name in names)]
-        assert acting == [["Email/import", "EmailSubmission/set"]]
-        assert len(server.asked) - before <= 5
+        assert len(server.asked) == requests
+        assert told["sent"] == await handle_of(house, "x", "sent")
+
+
+async def test_a_stranger_is_asked_about_after_one_request() -> None:
+    """N-7: however much mail there is to look through."""
+    async with jmap_house() as (server, house):
+        for number in range(600):
+            said(server, number, role="sent" if number % 2 else "inbox")
+        await house.ask("accounts_identities")
+        server.asked.clear()
+        told = await house.ask("mail_send", to=["eve@example.com"], subject="x", text="y")
+        assert told["status"] == "approval_pending"
+        assert len(server.asked) == 1
 
 
 async def test_the_automatic_reply_is_set_on_the_server_once_the_owner_said_yes() -> None:

@@ -6,7 +6,7 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from mcp_proton.domain.errors import MailError
-from mcp_proton.domain.redirects import SHIPPED, is_redirect
+from mcp_proton.domain.redirects import SHIPPED, is_rule
 from mcp_proton.domain.web_address import WebAddress
 
 from .oauth import Url
@@ -22,9 +22,10 @@ class By(StrEnum):
 
 
 def _redirect(text: str) -> str:
-    if not is_redirect(text):
+    if not is_rule(text):
         raise ValueError(
-            "must be an https address, one of a program's own scheme, or http to this machine; without a user or a fragment"
+            "must be an https address, one of a program's own scheme, or http to this machine, without a user or a fragment; "
+            "only `claude://` and `cowork://` may stand for all addresses of a scheme"
         )
     return text
 
@@ -46,7 +47,8 @@ Document = Annotated[str, AfterValidator(_document)]
 
 
 class SigningIn(Table):
-    """How programs sign in. `redirects` are the only addresses an answer is sent to; http ones of this machine with any port.
+    """How programs sign in. `redirects` are the only addresses an answer is sent to; http ones of this machine with any port,
+    `claude://` and `cowork://` for whatever address of that scheme a program registered.
 
     `documents` are programs that describe themselves, by the address of the description: it says where their answers go.
 

@@ -1,1 +1,1 @@
-"""Documents (PDF, Office, OpenDocument, RTF) read as text, each in a child process that can do nothing else."""
+"""Attached files (PDF, Office, tables, calendars, messages …) read as text, each in a child that can do nothing else."""

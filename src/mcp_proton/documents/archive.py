@@ -7,13 +7,12 @@ import zlib
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, BinaryIO
 
-from .refusals import Reason, Unreadable
+from .refusals import MOST_UNPACKED, Reason, Unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MOST_ENTRIES = 20_000
-MOST_UNPACKED = 256 << 20
 _CHUNK = 64 << 10
 _ENCRYPTED = 0x1
 

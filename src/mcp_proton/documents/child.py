@@ -1,28 +1,33 @@
-"""The child: reads one document from its standard input, answers with one line of JSON, ends.
+"""The child: reads one file from its standard input, answers with one line of JSON, ends.
 
     python -I -m mcp_proton.documents.child '{"first": 1, "last": null, "offset": 0, "letters": 8000, …}'
 
-Libraries are loaded after memory and time are limited, and before the doors are shut; the document is read after that.
+Libraries are loaded after memory and time are limited, and before the doors are shut; the file is read after that.
 """
 
 from __future__ import annotations
 
+import importlib
 import io
 import json
 import os
 import sys
-from collections.abc import Callable
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Protocol, cast
 
-from mcp_proton.domain.documents import Excerpt, Span
+from mcp_proton.domain.documents import Claim, Excerpt, Span
 
 from .confinement import Limits, bound, seal
-from .kinds import Kind, recognise
+from .kinds import IN_CHARSETS, Kind, recognise
 from .pages import Pages
 from .refusals import Reason, Unreadable
 
-Reader = Callable[[BinaryIO, Pages, Span], "int | None"]
-_MOST_RTF = 64 << 20
+
+class Reader(Protocol):
+    """A module of `readers`."""
+
+    def read(self, file: BinaryIO, pages: Pages, claim: Claim) -> int | None:
+        """Read an open file into pages; return how many there are, where that is known without having counted."""
+        ...
 
 
 def main() -> None:
@@ -42,37 +47,25 @@ def main() -> None:
 
 def _answer(asked: dict[str, Any]) -> dict[str, Any]:
     span = Span(asked["first"], asked["last"], asked["offset"])
+    claim = Claim(**asked["claim"])
     pages = Pages(span, asked["letters"])
     file = io.BufferedReader(io.FileIO(0))
-    reader = _reader(recognise(file))
+    reader = loaded(recognise(file, Kind(claim.kind)))
     seal()
     file.seek(0)
-    total = reader(file, pages, span)
+    total = reader.read(file, pages, claim)
     return _told(pages.excerpt(total))
 
 
-def _reader(kind: Kind) -> Reader:
-    """Load the reader of a kind, with all that it will need."""
-    match kind:
-        case Kind.PDF:
-            from . import pdf
-
-            return lambda file, pages, span: pdf.read(file, pages, span.first)
-        case Kind.SHEETS:
-            from . import sheets
-
-            return lambda file, pages, _: sheets.read(file, pages)
-        case Kind.RTF:
-            from . import rtf
-
-            rtf.prepare()
-            return lambda file, pages, _: rtf.read(file.read(_MOST_RTF), pages)
-        case Kind.WORD | Kind.SLIDES | Kind.OPEN_DOCUMENT:
-            from . import open_document, slides, word
-            from .archive import Archive
-
-            read = {Kind.WORD: word.read, Kind.SLIDES: slides.read, Kind.OPEN_DOCUMENT: open_document.read}[kind]
-            return lambda file, pages, _: read(Archive(file), pages)
+def loaded(kind: Kind) -> Reader:
+    """Return the reader of a kind, with all that it will need."""
+    try:
+        reader = cast("Reader", importlib.import_module(f"{__package__}.readers.{kind}"))
+    except ModuleNotFoundError:
+        raise Unreadable(Reason.MISSING) from None
+    if kind in IN_CHARSETS:
+        importlib.import_module(f"{__package__}.decoding").prepare()
+    return reader
 
 
 def _told(excerpt: Excerpt) -> dict[str, Any]:
@@ -83,6 +76,7 @@ def _told(excerpt: Excerpt) -> dict[str, Any]:
         "passages": [[one.number, one.title, one.text] for one in excerpt.passages],
         "following": [following.first, following.offset] if following else None,
         "notices": sorted(excerpt.notices),
+        "left": excerpt.left,
     }
 
 

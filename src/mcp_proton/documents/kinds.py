@@ -1,76 +1,171 @@
-"""What kind of document a file is: by name, to know whether a reader is worth starting; by its octets, to choose one."""
+"""What kind of file an attachment is: by its name, to know whether there is a reader; by its octets, to choose the reader."""
 
 from __future__ import annotations
 
+import re
 import zipfile
 from enum import StrEnum
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
+
+from mcp_proton.domain.documents import Claim
 
 from .refusals import Reason, Unreadable
 
-_HEAD = 1024
-_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-_SCAN = 1 << 20
-_LOCKED = "EncryptedPackage".encode("utf-16-le")
-_OFFICE = "application/vnd.openxmlformats-officedocument."
-_OPEN = "application/vnd.oasis.opendocument."
-_TYPES = frozenset(
-    {
-        "application/pdf",
-        "application/x-pdf",
-        "application/rtf",
-        "application/x-rtf",
-        "text/rtf",
-        "text/richtext",
-    }
-)
-_ENDINGS = frozenset(
-    ("pdf", "rtf", "doc", "docx", "docm", "dotx", "xls", "xlsx", "xlsm", "xltx", "ppt", "pptx", "pptm", "ppsx")
-) | frozenset(("odt", "ott", "ods", "ots", "odp", "otp"))
-_VAGUE = frozenset(
-    {
-        "application/binary",
-        "application/msword",
-        "application/octet-stream",
-        "application/x-octet-stream",
-        "application/zip",
-    }
-)
+if TYPE_CHECKING:
+    from mcp_proton.domain.mail import Attachment
 
 
 class Kind(StrEnum):
-    """A kind of document that has a reader."""
+    """A kind of file that has a reader: the module of that name in `readers`."""
 
+    CALENDAR = "calendar"
+    HTML = "html"
+    MESSAGE = "message"
+    OPEN_DOCUMENT = "open_document"
     PDF = "pdf"
-    WORD = "word"
+    RTF = "rtf"
     SHEETS = "sheets"
     SLIDES = "slides"
-    OPEN_DOCUMENT = "open document"
-    RTF = "rtf"
+    TABLE = "table"
+    TEXT = "text"
+    WORD = "word"
 
 
-def expected(media_type: str, filename: str) -> bool:
-    """Say whether a file that calls itself so may be a document."""
-    media_type = media_type.lower()
-    if media_type in _TYPES or media_type.startswith((_OFFICE, _OPEN)):
-        return True
-    vague = media_type in _VAGUE or media_type.startswith("application/vnd.ms-")
-    return vague and filename.lower().rpartition(".")[2] in _ENDINGS
+TEXTS = frozenset({Kind.CALENDAR, Kind.HTML, Kind.MESSAGE, Kind.TABLE, Kind.TEXT})
+"""Text by itself: one page, whose beginning is of use alone. Its octets do not tell its kind."""
+IN_CHARSETS = TEXTS | {Kind.RTF}
+MOST_OF_A_DOCUMENT = 64 << 20
+"""A larger file is not read: no mail server that is known takes one."""
+MOST_OF_A_TEXT = 8 << 20
+"""Of a text so many octets are read."""
+
+_BY_TYPE = {
+    "application/csv": Kind.TABLE,
+    "application/ics": Kind.CALENDAR,
+    "application/pdf": Kind.PDF,
+    "application/rtf": Kind.RTF,
+    "application/x-pdf": Kind.PDF,
+    "application/x-rtf": Kind.RTF,
+    "application/xhtml+xml": Kind.HTML,
+    "message/global": Kind.MESSAGE,
+    "message/rfc822": Kind.MESSAGE,
+    "text/calendar": Kind.CALENDAR,
+    "text/comma-separated-values": Kind.TABLE,
+    "text/csv": Kind.TABLE,
+    "text/html": Kind.HTML,
+    "text/richtext": Kind.RTF,
+    "text/rtf": Kind.RTF,
+    "text/tab-separated-values": Kind.TABLE,
+    "text/x-csv": Kind.TABLE,
+    **dict.fromkeys(
+        (
+            *(
+                "application/javascript",
+                "application/json",
+                "application/pgp-keys",
+                "application/sql",
+                "application/toml",
+            ),
+            *("application/x-ndjson", "application/x-sh", "application/x-yaml", "application/xml", "application/yaml"),
+            *("message/delivery-status", "message/disposition-notification", "message/feedback-report"),
+        ),
+        Kind.TEXT,
+    ),
+}
+_BY_FAMILY = (
+    ("application/vnd.openxmlformats-officedocument.wordprocessingml", Kind.WORD),
+    ("application/vnd.openxmlformats-officedocument.spreadsheetml", Kind.SHEETS),
+    ("application/vnd.openxmlformats-officedocument.presentationml", Kind.SLIDES),
+    ("application/vnd.oasis.opendocument.", Kind.OPEN_DOCUMENT),
+)
+_BY_ENDING = {
+    ending: kind
+    for kind, endings in {
+        Kind.CALENDAR: "ics",
+        Kind.HTML: "htm html",
+        Kind.MESSAGE: "eml",
+        Kind.OPEN_DOCUMENT: "odt ott ods ots odp otp",
+        Kind.PDF: "pdf",
+        Kind.RTF: "rtf",
+        Kind.SHEETS: "xls xlsx xlsm xltx",
+        Kind.SLIDES: "ppt pptx pptm ppsx",
+        Kind.TABLE: "csv tsv",
+        Kind.TEXT: "asc cfg conf diff ini json log md patch rst sql toml txt vcf xml yaml yml",
+        Kind.WORD: "doc docx docm dotx",
+    }.items()
+    for ending in endings.split()
+}
+_VAGUE = frozenset(
+    (
+        *("application/binary", "application/octet-stream", "application/unknown", "application/x-octet-stream"),
+        *("application/msword", "application/zip", "text/plain"),
+    )
+)
+_CHARSET = re.compile(r"[\w.:\"'*-]{1,60}", re.ASCII)
+
+_HEAD = 1024
+_PDF, _ZIP, _OLE = b"%PDF-", b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_SCAN = 1 << 20
+_LOCKED = "EncryptedPackage".encode("utf-16-le")
 
 
-def recognise(file: BinaryIO) -> Kind:
-    """Return what a file really is, whatever it calls itself. Raises `Unreadable` for what has no reader."""
+def claim(attachment: Attachment) -> Claim | None:
+    """Return what an attachment says it is; None where that has no reader."""
+    kind = _named(attachment.media_type.lower(), attachment.filename.lower().rpartition(".")[2])
+    if kind is None:
+        return None
+    part = attachment.part
+    charset = part.charset and (part.charset if _CHARSET.fullmatch(part.charset) else "not-a-charset")
+    return Claim(
+        kind=kind.value,
+        most=MOST_OF_A_TEXT if kind in TEXTS else MOST_OF_A_DOCUMENT,
+        whole=kind not in TEXTS,
+        charset=charset or None,
+        flowed=part.parameters.get("format", "").lower() == "flowed",
+        delete_space=part.parameters.get("delsp", "").lower() == "yes",
+    )
+
+
+def _named(media_type: str, ending: str) -> Kind | None:
+    """Choose by media type; by the ending of the name where the type says nothing."""
+    if media_type in _VAGUE or media_type.startswith("application/vnd.ms-"):
+        vague = Kind.TEXT if media_type.startswith("text/") else None
+        return _BY_ENDING.get(ending, vague)
+    if media_type in _BY_TYPE:
+        return _BY_TYPE[media_type]
+    for family, kind in _BY_FAMILY:
+        if media_type.startswith(family):
+            return kind
+    return Kind.TEXT if media_type.startswith("text/") or media_type.endswith(("+xml", "+json", "+yaml")) else None
+
+
+def recognise(file: BinaryIO, claimed: Kind) -> Kind:
+    """Return what a file really is: by its octets, or what it claims where it is text. `Unreadable` for what has no reader."""
     file.seek(0)
     head = file.read(_HEAD)
-    if b"%PDF-" in head:
+    if head.startswith(_PDF) or (_PDF in head and claimed not in TEXTS):
         return Kind.PDF
-    if head.startswith(b"PK\x03\x04"):
+    if head.startswith(_ZIP):
         return _packed(file)
-    if head.lstrip().startswith(b"{\\rtf"):
-        return Kind.RTF
     if head.startswith(_OLE):
         raise Unreadable(Reason.ENCRYPTED if _locked(file) else Reason.OLD_OFFICE)
+    if head.lstrip().startswith(b"{\\rtf"):
+        return Kind.RTF
+    if claimed in TEXTS:
+        return claimed
+    if claimed is Kind.SHEETS and head and b"\0" not in head:
+        return _exported(head)
     raise Unreadable(Reason.DAMAGED if head else Reason.UNKNOWN)
+
+
+def _exported(head: bytes) -> Kind:
+    """Tell what banks and shops export under the name of a workbook: HTML, or separated values."""
+    if b"<table" in head.lower() or b"<html" in head.lower():
+        return Kind.HTML
+    first = head.partition(b"\n")[0]
+    if any(mark in first for mark in (b",", b";", b"\t")):
+        return Kind.TABLE
+    raise Unreadable(Reason.DAMAGED)
 
 
 def _packed(file: BinaryIO) -> Kind:

@@ -36,6 +36,13 @@ class Pages:
         self._held = 0
         self._cut = False
         self._stopped = False
+        self._written = 0
+        self._left = 0
+
+    @property
+    def first(self) -> int:
+        """The first page that is wanted."""
+        return self._span.first
 
     @property
     def full(self) -> bool:
@@ -52,7 +59,13 @@ class Pages:
         self.end()
         self.total += 1
         self._begun, self._title = True, title
-        self._raw, self._held, self._cut, self.blank = [], 0, False, True
+        self._raw, self._held, self._cut, self.blank, self._written = [], 0, False, True, 0
+
+    def alone(self, text: str) -> None:
+        """Open the only page of what is text by itself."""
+        self.unit = "text"
+        self.begin()
+        self.write(text)
 
     def write(self, text: str) -> None:
         """Add text to the page that is open. What is of no use is let go at once."""
@@ -61,8 +74,13 @@ class Pages:
         if self.wanted:
             seen, room = visible(text).text, self._room - self._held
             self._cut = len(seen) > room
+            self._written += len(seen)
             self._raw.append(seen[:room])
             self._held += min(len(seen), room)
+
+    def leave(self, letters: int) -> None:
+        """Pass over so many letters of the page that is open, and of no use any more."""
+        self._written += letters
 
     def end(self) -> None:
         """Close the page that is open."""
@@ -91,7 +109,8 @@ class Pages:
         following = self._following
         if self._stopped or (following and following.first > min(total, self._span.last or total)):
             following = None
-        return Excerpt(self.unit, total, tuple(self._passages), following, frozenset(self.notices))
+        left = self._left if self.unit == "text" and following else 0
+        return Excerpt(self.unit, total, tuple(self._passages), following, frozenset(self.notices), left)
 
     @property
     def _within(self) -> bool:
@@ -112,6 +131,8 @@ class Pages:
         self._passages.append(Passage(self.total, line(self._title)[:_LONGEST_TITLE], shown))
         self._letters -= len(shown)
         if shown and (self._cut or self._offset + len(shown) < len(text)):
-            self._following = Span(self.total, self._span.last, self._offset + len(shown))
+            done = self._offset + len(shown)
+            self._following = Span(self.total, self._span.last, done)
+            self._left = max(1, max(self._written, len(text)) - done)
         elif self._letters <= 0 or len(self._passages) >= MOST_PAGES:
             self._following = Span(self.total + 1, self._span.last)

@@ -1,4 +1,4 @@
-"""Documents read in a child process: it gets an open file, no environment, and ends with an answer or is ended.
+"""Files read in child processes: each gets an open file, no environment, and ends with an answer or is ended.
 
 What it answers is judged like a stranger's word, since what it read may have taken it over.
 """
@@ -6,56 +6,57 @@ What it answers is judged like a stranger's word, since what it read may have ta
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 import json
 import os
 import signal
 import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from contextlib import suppress
-from typing import Annotated
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from mcp_proton.domain.documents import Excerpt, Passage, Span
+from mcp_proton.domain.documents import Claim, Excerpt, Passage, Span
 
 from .confinement import Limits
-from .kinds import expected
-from .refusals import Reason, Unreadable, missing, told
+from .kinds import claim
+from .refusals import Reason, Unreadable, told
 
-_NEEDED = ("defusedxml", "openpyxl", "pypdfium2")
+if TYPE_CHECKING:
+    from mcp_proton.domain.mail import Attachment
+
 _CHILD = "mcp_proton.documents.child"
-_AT_ONCE = 2
+_AT_ONCE = 4
 _ENDED_BY = {-signal.SIGXCPU: Reason.TIME, -signal.SIGKILL: Reason.MEMORY}
 """What a signal that nobody here sent means: the limit of processor time, or a kernel that is short of memory."""
 
 
 class ChildDocuments:
-    """Reads documents, at most two at a time, each in a process of its own."""
+    """Reads files, a few at a time, each in a process of its own: what one does to it, no other mail is there to see."""
 
     def __init__(self, limits: Limits | None = None) -> None:
         self._limits = limits or Limits()
         self._turns = asyncio.Semaphore(_AT_ONCE)
 
-    def reads(self, media_type: str, filename: str) -> bool:
-        """Say whether a file that calls itself so may be a document with a reader."""
-        return expected(media_type, filename)
+    def claim(self, attachment: Attachment) -> Claim | None:
+        """Return what an attachment says it is; None where that has no reader."""
+        return claim(attachment)
 
-    async def excerpt(self, descriptor: int, span: Span, letters: int) -> Excerpt:
+    async def excerpt(self, descriptor: int, claim: Claim, span: Span, letters: int) -> Excerpt:
         """Return about `letters` of an open, seekable file's text. `Unsupported` says what is in the way, by its code."""
-        if any(importlib.util.find_spec(name) is None for name in _NEEDED):
-            raise missing()
+        question = self._question(claim, span, letters)
         try:
             async with self._turns:
-                answer = await self._asked(descriptor, span, letters)
+                answer = await self._asked(descriptor, question)
             return judged(answer, span, letters)
         except Unreadable as error:
-            raise told(error.reason) from None
+            raise told(error.reason, self._limits) from None
 
-    async def _asked(self, descriptor: int, span: Span, letters: int) -> bytes:
+    async def _asked(self, descriptor: int, question: str) -> bytes:
         os.lseek(descriptor, 0, os.SEEK_SET)
         child = await asyncio.create_subprocess_exec(
-            sys.executable, "-I", "-m", _CHILD, self._question(span, letters),
+            sys.executable, "-I", "-m", _CHILD, question,
             stdin=descriptor, stdout=PIPE, stderr=DEVNULL, env=_environment(), cwd="/", start_new_session=True,
         )  # fmt: skip
         try:
@@ -72,9 +73,11 @@ class ChildDocuments:
             raise Unreadable(_ENDED_BY.get(ended, Reason.READER_DIED))
         return answer
 
-    def _question(self, span: Span, letters: int) -> str:
+    def _question(self, claim: Claim, span: Span, letters: int) -> str:
+        """Return what a child is asked. Everybody on the machine may see it: nothing of mail but its charset is in it."""
         return json.dumps(
             {
+                "claim": asdict(claim),
                 "first": span.first,
                 "last": span.last,
                 "offset": span.offset,
@@ -109,11 +112,12 @@ class _Answer(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    unit: Annotated[str, Field(pattern="^(page|slide|sheet)$")] = "page"
+    unit: Annotated[str, Field(pattern="^(page|slide|sheet|text)$")] = "page"
     total: _Number = 0
     passages: list[tuple[_Number, Annotated[str, Field(max_length=200)], str]] = []
     following: tuple[_Number, _Number] | None = None
     notices: list[Annotated[str, Field(pattern="^[a-z_]{1,40}$")]] = []
+    left: _Number = 0
     refused: Reason | None = Field(default=None, strict=False)
 
 
@@ -129,4 +133,4 @@ def judged(answer: bytes, span: Span, letters: int) -> Excerpt:
         raise Unreadable(Reason.OUTPUT)
     following = said.following and Span(said.following[0], span.last, said.following[1])
     passages = tuple(Passage(*one) for one in said.passages)
-    return Excerpt(said.unit, said.total, passages, following, frozenset(said.notices))
+    return Excerpt(said.unit, said.total, passages, following, frozenset(said.notices), said.left)

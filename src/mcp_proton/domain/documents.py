@@ -1,10 +1,29 @@
-"""Documents: what is read of an attached file that is no text by itself, by page, slide or sheet."""
+"""Documents: what is read of an attached file, by page, slide or sheet; a text is a page of its own."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
+
+from .mail import Attachment
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What a file says it is, as far as its reader has to know; nothing of it is relied on.
+
+    At most `most` octets are read: a `whole` file is of no use beyond them, of another the beginning is. `complete` says
+    whether all of it is there.
+    """
+
+    kind: str
+    most: int
+    whole: bool
+    charset: str | None = None
+    flowed: bool = False
+    delete_space: bool = False
+    complete: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +46,10 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """What was read of a document. `unit` is page, slide or sheet, `total` how many there are.
+    """What was read of a document. `unit` is page, slide or sheet, or text; `total` is how many there are.
 
-    `following` is where the next excerpt begins, None where nothing of the span is left. `notices` are words of
-    `mime.notices`.
+    `following` is where the next excerpt begins, None where nothing of the span is left; of a text, about `left` letters are.
+    `notices` are words of `mime.notices`.
     """
 
     unit: str
@@ -38,15 +57,16 @@ class Excerpt:
     passages: Sequence[Passage]
     following: Span | None = None
     notices: frozenset[str] = frozenset()
+    left: int = 0
 
 
 class Documents(Protocol):
-    """Reads documents of strangers where they can do no harm."""
+    """Reads files of strangers where they can do no harm."""
 
-    def reads(self, media_type: str, filename: str) -> bool:
-        """Say whether a file that calls itself so may be a document with a reader."""
+    def claim(self, attachment: Attachment) -> Claim | None:
+        """Return what an attachment says it is; None where that has no reader."""
         ...
 
-    async def excerpt(self, descriptor: int, span: Span, letters: int) -> Excerpt:
+    async def excerpt(self, descriptor: int, claim: Claim, span: Span, letters: int) -> Excerpt:
         """Return about `letters` of an open, seekable file's text. `Unsupported` says what is in the way, by its code."""
         ...

@@ -104,6 +104,7 @@ class Submission:
 
     ACCEPTED: the server took it for those recipients that are accepted. NOT_SENT: it surely did not leave. UNKNOWN: it may
     have left; it must be looked for, and never be sent again unlooked. `stray`: the server may have left a draft behind.
+    `sent` is the copy in Sent, where the server showed it in the same breath.
     """
 
     delivery: Delivery
@@ -111,6 +112,7 @@ class Submission:
     code: str | None = None
     why: str | None = None
     stray: bool = False
+    sent: Handle | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,11 +45,27 @@ class Conversation:
     texts: Mapping[Handle, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class Correspondence:
+    """Mail exchanged with some people: what lies in Sent, and what was received. `more`: these are the latest, not all."""
+
+    sent: Sequence[Envelope]
+    received: Sequence[Envelope]
+    more: bool = False
+
+
 class ServerPowers(Protocol):
     """What a server may do for an account. Every method raises `Unsupported` where this one does not."""
 
     async def conversation(self, handle: Handle, scope: Sequence[Mailbox]) -> Conversation:
         """Return the conversation of a message, as far as it lies in these mailboxes and in the message's own."""
+        ...
+
+    async def correspondence(self, addresses: Sequence[str]) -> Correspondence:
+        """Return mail in Sent to these, and received mail from them, as the server's own index finds it.
+
+        An index may miss some, and find others'. Only sender and recipients are told of each.
+        """
         ...
 
     async def vacation(self) -> Vacation:

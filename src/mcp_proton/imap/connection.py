@@ -9,7 +9,6 @@
 from __future__ import annotations
 
 import asyncio
-import math
 import re
 import secrets
 import string
@@ -23,6 +22,7 @@ from mcp_proton.imap.append_command import pieces
 from mcp_proton.imap.asks import Ask, Done
 from mcp_proton.imap.codes import split
 from mcp_proton.imap.errors import ConnectionLost, LimitExceeded, ProtocolViolation, TimedOut, border, ours, rejection
+from mcp_proton.imap.patience import Patience
 from mcp_proton.imap.responses import Response, ResponseReader, Status
 from mcp_proton.imap.rows import FetchRow
 from mcp_proton.imap.running import Running, outcome, told
@@ -80,9 +80,9 @@ class Connection:
         self._settled = asyncio.Event()
         self._settled.set()
         self._unasked = self._garbage = 0
-        self._resumed_at = self._loop.time()
-        self._paused_at: float | None = None
-        self._timer: asyncio.TimerHandle | None = None
+        self._patience = Patience(
+            timing, self._loop, oldest=self._oldest, heard=lambda: self.wire.heard, run_out=self._run_out
+        )
 
     # --- sending -------------------------------------------------------------------------------------------------
 
@@ -171,7 +171,7 @@ class Connection:
         """From now on this command (IDLE, after DONE) has to end like any other."""
         running.silence = None
         running.begun = self._loop.time()
-        self._arm()
+        self._patience.start()
 
     def _enter(self, ask: Ask[T], silence: float | None) -> Running[T]:
         if self.ended is not None:
@@ -185,7 +185,7 @@ class Connection:
             running.done.add_done_callback(partial(told, running, self._loop.time()))
         self._settled.clear()
         self._expect()
-        self._arm()
+        self._patience.start()
         return running
 
     async def _write(self, data: bytes) -> None:
@@ -377,15 +377,13 @@ class Connection:
         """Reads no more until `resume`; the silence that follows isn't the server's. Not while another command waits."""
         if not all(running.ask.held_back for running in self._running.values()):
             return
-        if self._paused_at is None and self.wire.transport is not None and self.ended is None:
-            self._paused_at = self._loop.time()
+        if not self._patience.paused and self.wire.transport is not None and self.ended is None:
+            self._patience.pause()
             self.wire.transport.pause_reading()
 
     def resume(self) -> None:
-        if self._paused_at is not None and self.wire.transport is not None and self.ended is None:
-            away = self._loop.time() - self._paused_at
-            self._paused_at = None
-            self._resumed_at = self._loop.time()
+        if self._patience.paused and self.wire.transport is not None and self.ended is None:
+            away = self._patience.resume()
             for running in self._running.values():
                 running.begun += away
             self.wire.transport.resume_reading()
@@ -397,35 +395,14 @@ class Connection:
             self.wire.fail(reason)
             self._tell_everybody(reason)
 
-    def _arm(self) -> None:
-        if self._timer is None:
-            self._timer = self._loop.call_later(min(self.timing.silence, self.timing.command), self._look_at_clock)
-
-    def _look_at_clock(self) -> None:
-        self._timer = None
-        oldest = self._oldest()
-        if oldest is None or self.ended is not None:
-            return
-        now = self._loop.time()
-        silence = self.timing.silence if oldest.silence is None else oldest.silence
-        command = self.timing.command if oldest.silence is None else max(oldest.silence, self.timing.command)
-        due = min(max(self.wire.heard, self._resumed_at, oldest.begun) + silence, oldest.begun + command)
-        if self._paused_at is not None:
-            due = now + silence
-        if due == math.inf:
-            return
-        if now >= due:
-            self.end(TimedOut(f"the mail server did not answer `{oldest.ask.name}` in time"))
-        else:
-            self._timer = self._loop.call_at(due, self._look_at_clock)
+    def _run_out(self, running: Running[Any]) -> None:
+        self.end(TimedOut(f"the mail server did not answer `{running.ask.name}` in time"))
 
     def _tell_everybody(self, reason: MailError) -> None:
         waiting, self._running = list(self._running.values()), {}
         self._settled.set()
         self._writable.set()
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        self._patience.stop()
         if self._go_ahead is not None and not self._go_ahead[1].done():
             self._go_ahead[1].set_result(False)
         if not self.greeting.done():

@@ -11,6 +11,7 @@ from mcp_proton.imap import effect_tables, health, senders
 from mcp_proton.imap.errors import printable
 from mcp_proton.jmap import features
 from mcp_proton.jmap.appending import Appending
+from mcp_proton.jmap.blobs import Blobs
 from mcp_proton.jmap.client import Client
 from mcp_proton.jmap.filing import Filing
 from mcp_proton.jmap.identities import Identities
@@ -82,8 +83,8 @@ class JmapBackend:
         self._changes = MailboxChanges(self._client, self._mailboxes, labels)
         self._appending = Appending(self._client, self._mailboxes)
         self._configured, self._sends = tuple(configured), sends
-        self._identities = Identities(self._client)
-        self._outbox = Outbox(self._client, self._mailboxes, self._searches, self._identities)
+        self._identities = Identities(self._client, self._mailboxes)
+        self._outbox = Outbox(self._client, self._mailboxes, self._searches, self._identities, Blobs(self._client))
         self.powers = JmapPowers(self._client, self._identities, self._mailboxes)
 
     # --- what is known without asking ------------------------------------------------------------------------------

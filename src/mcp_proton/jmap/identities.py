@@ -14,6 +14,7 @@ from mcp_proton.jmap.session import SUBMISSION
 
 if TYPE_CHECKING:
     from mcp_proton.jmap.client import Client
+    from mcp_proton.jmap.mailboxes import Mailboxes
     from mcp_proton.jmap.values import Object
 
 MOST = 1_000
@@ -22,8 +23,8 @@ MOST = 1_000
 class Identities:
     """One login's. They are asked for once, and again after one was made."""
 
-    def __init__(self, client: Client) -> None:
-        self._client = client
+    def __init__(self, client: Client, mailboxes: Mailboxes) -> None:
+        self._client, self._mailboxes = client, mailboxes
         self._known: list[tuple[str, Identity]] | None = None
         self.made_here = True
         """False once the server said that it makes none"""
@@ -33,7 +34,9 @@ class Identities:
         if self._known is None or fresh:
             if SUBMISSION not in (await self._client.session()).capabilities:
                 raise Unsupported("this account cannot send by JMAP", code="sending_off")
-            (answer,) = await self._client.demand(Call("Identity/get", {"ids": None}))
+            (answer,) = await self._mailboxes.along(Call("Identity/get", {"ids": None}))
+            if isinstance(answer, MethodFailed):
+                raise answer
             told = [values.mapping(one) for one in values.sequence(answer.get("list"))[:MOST]]
             self._known = [
                 (

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from mcp_proton.domain.errors import Invalid, Stale
+from mcp_proton.domain.errors import Invalid, MailError, Stale
 from mcp_proton.domain.mail import UNIQUE_ROLES, Mailbox, Role
 from mcp_proton.imap.roles import arranged
 from mcp_proton.jmap import values
 from mcp_proton.jmap.client import Call
-from mcp_proton.jmap.errors import ProtocolViolation
+from mcp_proton.jmap.errors import MethodFailed, ProtocolViolation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,12 +23,15 @@ if TYPE_CHECKING:
 
 FRESH = 60.0
 """seconds a list is good for"""
+LASTING = 3_600.0
+"""seconds for which a list is good enough to send by"""
 MOST = 10_000
 DEEPEST = 100
 DELIMITER = "/"
 STAND_IN = "\N{DIVISION SLASH}"
 """shown where a name holds the delimiter"""
 PROPERTIES = ("id", "name", "parentId", "role", "totalEmails", "unreadEmails", "isSubscribed", "myRights")
+LISTING = Call("Mailbox/get", {"ids": None, "properties": PROPERTIES})
 _ROLES = {
     "all": Role.ALL,
     "archive": Role.ARCHIVE,
@@ -50,11 +54,33 @@ class Mailboxes:
 
     async def all(self, *, counts: bool = False, fresh: bool = False) -> list[Mailbox]:
         """All mailboxes, parents first; with their totals where `counts`."""
-        if fresh or counts or time.monotonic() - self._at > self._good_for:
-            (answer,) = await self._client.demand(Call("Mailbox/get", {"ids": None, "properties": PROPERTIES}))
-            self._listed = arranged(_mailboxes(self._account, values.sequence(answer.get("list")), self._labels))
-            self._at = time.monotonic()
-        return list(self._listed) if counts else [replace(box, total=None, unread=None) for box in self._listed]
+        if fresh or counts or self._is_older_than(self._good_for):
+            (answer,) = await self._client.demand(LISTING)
+            self._learn(answer)
+        return list(self._listed) if counts else self._uncounted()
+
+    async def lasting(self) -> list[Mailbox]:
+        """As they were listed within the last hour, for where a mistake is refused by the server: ids last for ever."""
+        return await self.all() if self._is_older_than(LASTING) else self._uncounted()
+
+    async def along(self, *calls: Call, changes: bool = False) -> list[Object | MethodFailed]:
+        """`Client.ask`, which lists the mailboxes in the same request where that is due anyway."""
+        due = self._is_older_than(self._good_for) and len(calls) < (await self._client.limits()).calls
+        answers = await self._client.ask(*calls, *([LISTING] if due else ()), changes=changes)
+        if due and not isinstance(listed := answers.pop(), MethodFailed):
+            with suppress(MailError):  # what cannot be read is asked for again by whoever needs it
+                self._learn(listed)
+        return answers
+
+    def _uncounted(self) -> list[Mailbox]:
+        return [replace(box, total=None, unread=None) for box in self._listed]
+
+    def _is_older_than(self, seconds: float) -> bool:
+        return time.monotonic() - self._at > seconds
+
+    def _learn(self, answer: Object) -> None:
+        self._listed = arranged(_mailboxes(self._account, values.sequence(answer.get("list")), self._labels))
+        self._at = time.monotonic()
 
     async def of(self, handle: Handle) -> Mailbox:
         """The mailbox a handle names. Raises `Invalid` for another account's, `Stale` where it is gone."""

@@ -1,4 +1,4 @@
-"""The power to send over JMAP: Email/import into Drafts and EmailSubmission/set in one request; the server files it.
+"""The power to send over JMAP: all that it takes is one request (`handing`); the server files what it sent.
 
 INVARIANT: nothing is sent twice. When the answer is lost it is UNKNOWN, and `trace` looks for it: while it lies in Drafts
 it has not left, since the server takes it from there to Sent when it submits it (RFC 8621 §7.5).
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from mcp_proton.domain.errors import Ambiguous, MailError, Unsupported
@@ -15,18 +16,21 @@ from mcp_proton.domain.mail import Role
 from mcp_proton.domain.outgoing import Accepted, Capacity, Delivery, Submission
 from mcp_proton.imap.appending import check_lines
 from mcp_proton.imap.tracing import Tracing
-from mcp_proton.jmap import appending, refusals, values
+from mcp_proton.jmap import appending, blobs, refusals, values
 from mcp_proton.jmap.client import Call
-from mcp_proton.jmap.errors import MethodFailed
+from mcp_proton.jmap.errors import MethodFailed, ProtocolViolation, RequestRefused, unsure
+from mcp_proton.jmap.handing import Handing
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from datetime import datetime
 
     from mcp_proton.domain.handles import Handle
     from mcp_proton.domain.mail import Identity, Mailbox
     from mcp_proton.domain.outgoing import Octets, Repetition, Trace
+    from mcp_proton.jmap.blobs import Blobs
     from mcp_proton.jmap.client import Client
+    from mcp_proton.jmap.handing import Answers
     from mcp_proton.jmap.identities import Identities
     from mcp_proton.jmap.mailboxes import Mailboxes
     from mcp_proton.jmap.search import Searches
@@ -49,8 +53,10 @@ _WHY = {
 class Outbox:
     """See `Submits`."""
 
-    def __init__(self, client: Client, mailboxes: Mailboxes, searches: Searches, identities: Identities) -> None:
-        self._client, self._mailboxes, self._identities = client, mailboxes, identities
+    def __init__(
+        self, client: Client, mailboxes: Mailboxes, searches: Searches, identities: Identities, blobs: Blobs
+    ) -> None:
+        self._client, self._mailboxes, self._identities, self._blobs = client, mailboxes, identities, blobs
         self._tracing = Tracing(searches, mailboxes.all)
 
     files_sent = True
@@ -87,25 +93,55 @@ class Outbox:
         identity = _for(sender, await self._identities.all())
         if identity is None:
             return _not_sent("sender_refused", "the mail server has no identity for that sender")
-        boxes = {box.role: box for box in await self._mailboxes.all()}
-        drafts, sent = boxes.get(Role.DRAFTS), boxes.get(Role.SENT)
-        if drafts is None or sent is None:
-            raise Unsupported("sending needs a mailbox for drafts and one for sent mail")
-        blob = await self._client.upload(mail)
-        calls = _calls(blob, identity, sender, recipients, drafts, sent)
+        submission = _submission(identity, sender, recipients)
+        handing = await self._quickly(mail, submission)
         try:
-            made, submitted = await self._once(calls)
+            handing, answers = await self._handed_over(handing, mail)
+            with _reading():
+                return await self._told(handing, answers, recipients)
         except Ambiguous as error:
             return Submission(Delivery.UNKNOWN, code=error.code, why=error.message)
         except MailError as error:
             if error.retry:
                 raise
             return _not_sent(error.code, error.message)
-        return await self._told(made, submitted, recipients)
 
-    async def _once(self, calls: tuple[Call, Call]) -> list[Object | MethodFailed]:
+    async def _quickly(self, mail: Octets, submission: Object) -> Handing:
+        """With the octets in the same request where that is possible, and the mailboxes as they were last listed."""
+        drafts, sent = _places(await self._mailboxes.lasting())
+        carried = await self._blobs.along(mail)
+        blob = f"#{blobs.NAME}" if carried is not None else await self._client.upload(mail)
+        return Handing(blob, drafts, sent, submission, carried)
+
+    async def _surely(self, mail: Octets, before: Handing) -> Handing:
+        """With nothing taken for granted."""
+        drafts, sent = _places(await self._mailboxes.all(fresh=True))
+        if before.carried is not None and (drafts.id, sent.id) == (before.drafts.id, before.sent.id):
+            self._blobs.upload_only()
+        return Handing(await self._client.upload(mail), drafts, sent, before.submission)
+
+    async def _handed_over(self, handing: Handing, mail: Octets) -> tuple[Handing, Answers]:
+        """How it went in the end, and what was said of it.
+
+        A second time only where surely nothing was even imported, because of something that was taken for granted.
+        INVARIANT: a submission that may have been made is never made again.
+        """
+        try:
+            answers = await self._once(handing)
+        except (MethodFailed, RequestRefused):  # as a whole, before any of it was done
+            if handing.carried is None:
+                raise
+        else:
+            with _reading():
+                if not handing.is_mistaken(answers):
+                    return handing, answers
+        handing = await self._surely(mail, handing)
+        return handing, await self._once(handing)
+
+    async def _once(self, handing: Handing) -> Answers:
         """Ask, and where we are cancelled meanwhile say that nobody knows."""
-        asking = asyncio.ensure_future(self._client.ask(*calls, changes=True))
+        calls = handing.calls((await self._client.limits()).calls)
+        asking = asyncio.ensure_future(self._mailboxes.along(*calls, changes=True))
         try:
             return await asyncio.shield(asking)
         except asyncio.CancelledError:
@@ -117,29 +153,29 @@ class Outbox:
         """Ask who may be sent as. Raises `Unavailable` or `Unsupported`."""
         await self._identities.all(fresh=True)
 
-    async def _told(
-        self, made: Object | MethodFailed, submitted: Object | MethodFailed, recipients: Sequence[str]
-    ) -> Submission:
+    async def _told(self, handing: Handing, answers: Answers, recipients: Sequence[str]) -> Submission:
+        made, submitted, looked = handing.answers(answers)
         try:
             if isinstance(made, MethodFailed):
                 raise refusals.of_method(made)
             email_id = appending.created(made)
-        except Ambiguous as error:
-            return Submission(Delivery.UNKNOWN, code=error.code, why=error.message)
+        except (Ambiguous, ProtocolViolation):
+            raise
         except MailError as error:
             return _not_sent(error.code, error.message)
         if isinstance(submitted, MethodFailed):
             reason = refusals.of_method(submitted)
             if isinstance(reason, Ambiguous):
-                return Submission(Delivery.UNKNOWN, code=reason.code, why=reason.message)
+                raise reason
             return _not_sent(reason.code, reason.message, stray=not await self._cleared(email_id))
         done = values.mapping(submitted.get("created") or {}).get("s")
         if done is not None:
-            return Submission(Delivery.ACCEPTED, _fates(recipients, values.mapping(done)))
+            return Submission(
+                Delivery.ACCEPTED, _fates(recipients, values.mapping(done)), sent=handing.seen(email_id, looked)
+            )
         why = values.mapping(submitted.get("notCreated") or {}).get("s")
         if why is None:
-            unsure = refusals.not_told()
-            return Submission(Delivery.UNKNOWN, code=unsure.code, why=unsure.message)
+            raise refusals.not_told()
         kind = values.text(values.mapping(why).get("type"))
         code, words = _WHY.get(kind, ("server_refused", "the mail server refused to send it"))
         return _not_sent(code, words, stray=not await self._cleared(email_id))
@@ -153,23 +189,26 @@ class Outbox:
         return not isinstance(answer, MethodFailed) and email_id in values.sequence(answer.get("destroyed") or [])
 
 
-def _calls(
-    blob: str, identity: str, sender: str, recipients: Sequence[str], drafts: Mailbox, sent: Mailbox
-) -> tuple[Call, Call]:
-    """Both in one request: what was not imported cannot be submitted."""
-    wanted = appending.imported(blob, drafts, frozenset({"draft", "seen"}))
+@contextmanager
+def _reading() -> Iterator[None]:
+    """An answer that cannot be read says of nothing that it was not done."""
+    try:
+        yield
+    except ProtocolViolation as error:
+        raise unsure(error) from error
+
+
+def _places(boxes: Sequence[Mailbox]) -> tuple[Mailbox, Mailbox]:
+    by_role = {box.role: box for box in boxes}
+    drafts, sent = by_role.get(Role.DRAFTS), by_role.get(Role.SENT)
+    if drafts is None or sent is None:
+        raise Unsupported("sending needs a mailbox for drafts and one for sent mail")
+    return drafts, sent
+
+
+def _submission(identity: str, sender: str, recipients: Sequence[str]) -> Object:
     envelope = {"mailFrom": {"email": sender}, "rcptTo": [{"email": one} for one in recipients]}
-    filed = {f"mailboxIds/{drafts.id}": None, f"mailboxIds/{sent.id}": True, "keywords/$draft": None}
-    return (
-        Call("Email/import", {"emails": {"m": wanted}}),
-        Call(
-            "EmailSubmission/set",
-            {
-                "create": {"s": {"identityId": identity, "emailId": "#m", "envelope": envelope}},
-                "onSuccessUpdateEmail": {"#s": filed},
-            },
-        ),
-    )
+    return {"identityId": identity, "envelope": envelope}
 
 
 def _for(sender: str, known: Sequence[tuple[str, Identity]]) -> str | None:

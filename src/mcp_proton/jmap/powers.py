@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mcp_proton.jmap.correspondence import Correspondents
 from mcp_proton.jmap.threads import Threads
 from mcp_proton.jmap.vacations import Vacations
 
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 
     from mcp_proton.domain.handles import Handle
     from mcp_proton.domain.mail import Identity, Mailbox
-    from mcp_proton.domain.powers import Conversation, Vacation
+    from mcp_proton.domain.powers import Conversation, Correspondence, Vacation
     from mcp_proton.jmap.client import Client
     from mcp_proton.jmap.identities import Identities
     from mcp_proton.jmap.mailboxes import Mailboxes
@@ -24,10 +25,15 @@ class JmapPowers:
     def __init__(self, client: Client, identities: Identities, mailboxes: Mailboxes) -> None:
         self._vacations, self._identities = Vacations(client), identities
         self._threads = Threads(client, mailboxes)
+        self._correspondents = Correspondents(client, mailboxes)
 
     async def conversation(self, handle: Handle, scope: Sequence[Mailbox]) -> Conversation:
         """Thread/get."""
         return await self._threads.conversation(handle, scope)
+
+    async def correspondence(self, addresses: Sequence[str]) -> Correspondence:
+        """Email/query over Sent, and over what was received."""
+        return await self._correspondents.correspondence(addresses)
 
     async def vacation(self) -> Vacation:
         """VacationResponse/get."""

@@ -21,10 +21,22 @@ MAIL = "urn:ietf:params:jmap:mail"
 SUBMISSION = "urn:ietf:params:jmap:submission"
 VACATION = "urn:ietf:params:jmap:vacationresponse"
 QUOTA = "urn:ietf:params:jmap:quota"
-USED_BY = {"EmailSubmission": SUBMISSION, "Identity": SUBMISSION, "VacationResponse": VACATION, "Quota": QUOTA}
+BLOB = "urn:ietf:params:jmap:blob"
+USED_BY = {
+    "Blob": BLOB,
+    "EmailSubmission": SUBMISSION,
+    "Identity": SUBMISSION,
+    "Quota": QUOTA,
+    "VacationResponse": VACATION,
+}
 """what a request must say that it uses, by the type a method is of (RFC 8620 §3.3)"""
 MOST_IN_GET = 500
 MOST_CONCURRENT = 8
+MOST_CARRIED = 1 << 20
+_AROUND = 128 * 1024
+"""octets of a request that the rest of it may take, with as many recipients as a mail may have"""
+_CALLS_AROUND = 3
+"""calls of a request that makes a blob, imports it and sends it"""
 _ID_ROOM = 260
 """octets an id and what is around it may take in a request"""
 
@@ -69,6 +81,8 @@ class Session:
     capabilities: frozenset[str]
     limits: Limits
     read_only: bool
+    carries: int
+    """octets of a blob that a request may carry along (RFC 9404 §4.1); 0: it takes uploads only"""
 
     @classmethod
     def of(cls, told: Object, base: str, endpoint: Endpoint) -> Session:
@@ -81,6 +95,8 @@ class Session:
             raise AuthFailed("this login has no mail account", code="no_mail_account")
         account = values.identifier(account)
         own = values.mapping(values.mapping(told.get("accounts")).get(account, {}))
+        powers = values.mapping(own.get("accountCapabilities", capabilities))
+        limits = Limits.of(values.mapping(capabilities[CORE]))
         return cls(
             account=account,
             username=values.text(told.get("username")),
@@ -89,11 +105,10 @@ class Session:
             upload=values.text(told.get("uploadUrl")),
             events=values.text(told.get("eventSourceUrl")),
             state=values.text(told.get("state")),
-            capabilities=frozenset(capabilities)
-            & frozenset(values.mapping(own.get("accountCapabilities", capabilities)))
-            | {CORE},
-            limits=Limits.of(values.mapping(capabilities[CORE])),
+            capabilities=frozenset(capabilities) & frozenset(powers) | {CORE},
+            limits=limits,
             read_only=own.get("isReadOnly") is True,
+            carries=_carried(powers[BLOB], limits) if BLOB in capabilities and BLOB in powers else 0,
         )
 
     def blob(self, blob_id: str, base: str, endpoint: Endpoint) -> str:
@@ -111,6 +126,14 @@ class Session:
             return None
         named = {"types": ",".join(types), "closeafter": "no", "ping": str(ping)}
         return endpoint.resolved(base, _filled(self.events, named))
+
+
+def _carried(told: object, limits: Limits) -> int:
+    """By the server's own limits of a blob and of a request, and no more than ours. Octets travel as base64."""
+    if limits.calls < _CALLS_AROUND:
+        return 0
+    named = values.number(told.get("maxSizeBlobSet") if isinstance(told, dict) else 0, MOST_CARRIED)
+    return max(0, min(named, MOST_CARRIED, (limits.request_size - _AROUND) * 3 // 4))
 
 
 def _filled(template: str, named: dict[str, str]) -> str:

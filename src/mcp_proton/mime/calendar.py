@@ -12,7 +12,7 @@ from icalendar.error import BrokenCalendarProperty
 
 from . import charset
 from .characters import line, visible
-from .notices import Decoded, Notice
+from .notices import Notice
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -65,9 +65,8 @@ def read(octets: bytes, declared: str | None = "utf-8") -> Calendar:
         if number >= MOST_EVENTS:
             notices.add(Notice.TRUNCATED)
             break
-        event = _event(lines)
-        if event:
-            events.append(event)
+        if found := event(lines):
+            events.append(found)
     if len(octets) > MOST_OCTETS:
         notices.add(Notice.TRUNCATED)
     return Calendar(method(text), tuple(events), frozenset(notices))
@@ -79,28 +78,23 @@ def method(text: str) -> str:
     return found[1].upper() if found else ""
 
 
-def to_text(octets: bytes, declared: str | None = "utf-8") -> Decoded:
-    """Return the summary as text, one block an event."""
-    calendar = read(octets, declared)
-    blocks = [f"Method: {calendar.method}"] if calendar.method else []
-    blocks += [_described(event) for event in calendar.events]
-    return Decoded("\n\n".join(blocks), calendar.notices)
-
-
-def components(text: str, notices: set[str]) -> Iterable[str]:
+def components(text: str, notices: set[str], *, most_lines: int = MOST_LINES) -> Iterable[str]:
     """Yield each event's own lines: no time zones (whose rules could be expanded), no alarms, nothing nested."""
     lines = _FOLD.sub("", text).split("\n")
-    if len(lines) > MOST_LINES:
+    if len(lines) > most_lines:
         notices.add(Notice.TRUNCATED)
     held: list[str] | None = None
     skipped = 0
-    for said in lines[:MOST_LINES]:
+    for said in lines[:most_lines]:
         mark = _BEGIN.fullmatch(said)
         name = mark[2].upper() if mark else ""
         begins = mark is not None and mark[1].upper() == "BEGIN"
         if mark is None:
             if held is not None and not skipped and _LINE.match(said):
-                held.append(said[:20_000])
+                if len(held) < MOST_LINES:
+                    held.append(said[:20_000])
+                else:
+                    notices.add(Notice.TRUNCATED)
         elif held is None and begins and name in _KEPT:
             held = [f"BEGIN:{name}"]
         elif held is not None and begins:
@@ -132,7 +126,8 @@ def attribute(value: Any, name: str) -> Any:
         return None
 
 
-def _event(text: str) -> Event | None:
+def event(text: str) -> Event | None:
+    """Return what one of `components` says, or None where it cannot be read."""
     found = component(text)
     if found is None:
         return None
@@ -208,7 +203,8 @@ def _rule(value: Any) -> str:
     return line(written)[:500]
 
 
-def _described(event: Event) -> str:
+def described(event: Event) -> str:
+    """Return an event as text, a line for each thing it says."""
     rows = [
         (event.kind.capitalize(), event.summary),
         ("Start", event.start),

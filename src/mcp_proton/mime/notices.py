@@ -47,6 +47,8 @@ class Notice(StrEnum):
     """The HTML asks to load pictures, fonts or styles from elsewhere. Nothing was loaded."""
     SIGNED = "signed"
     """Content carries a signature (OpenPGP or S/MIME), which was not verified."""
+    TABLE_DAMAGED = "table_damaged"
+    """A quote in the table is never closed: from there on its lines stand as they are."""
     TRANSFER_ENCODING_DAMAGED = "transfer_encoding_damaged"
     """base64, quoted-printable or uuencode was broken; what could be read was read."""
     TRUNCATED = "truncated"

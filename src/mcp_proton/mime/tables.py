@@ -3,33 +3,65 @@
 from __future__ import annotations
 
 import csv
+from typing import TYPE_CHECKING
 
 from .characters import line
-from .notices import Decoded, Notice
+from .notices import Notice
 
-MOST_ROWS = 2_000
-MOST_CELLS = 200
-LONGEST_CELL = 500
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MOST_CELLS = 500
+LONGEST_CELL = 5_000
 
 _SEPARATORS = ",;\t|"
 
 
-def to_text(text: str) -> Decoded:
-    """Return rows as lines with ` | ` between cells. Never raises; what is beyond the limits is reported."""
-    notices: set[str] = set()
-    separator = _separator(text[:20_000])
-    rows: list[str] = []
-    try:
-        for row in csv.reader(text.replace("\0", "").splitlines(keepends=True), delimiter=separator):
-            if len(rows) >= MOST_ROWS:
-                notices.add(Notice.TRUNCATED)
+class Rows:
+    """The rows of a table, as lines with ` | ` between cells. Never raises; what is left out of a row is reported.
+
+    From a quote on that is never closed, lines stand as they are: nothing is lost in a cell that has no end.
+    """
+
+    def __init__(self, text: str, notices: set[str]) -> None:
+        self._lines = text.replace("\0", "").splitlines(keepends=True)
+        self._separator = _separator(text[:20_000])
+        self._notices = notices
+        self._read = 0
+
+    @property
+    def left(self) -> int:
+        """How many letters come after the row that was given last."""
+        return sum(map(len, self._lines[self._read :]))
+
+    def __iter__(self) -> Iterator[str]:
+        reader = csv.reader(self._lines, delimiter=self._separator)
+        while True:
+            begun = reader.line_num
+            try:
+                row = next(reader, None)
+            except csv.Error:
+                break  # a cell without an end
+            if row is None:
+                return
+            if reader.line_num == len(self._lines) and _is_open(self._lines[begun:]):
                 break
-            if len(row) > MOST_CELLS or any(len(cell) > LONGEST_CELL for cell in row):
-                notices.add(Notice.TRUNCATED)
-            rows.append(" | ".join(line(cell[:LONGEST_CELL]) for cell in row[:MOST_CELLS]))
-    except csv.Error:
-        notices.add(Notice.TRUNCATED)
-    return Decoded("\n".join(rows).strip(), frozenset(notices))
+            self._read = reader.line_num
+            yield self._joined(row)
+        self._notices.add(Notice.TABLE_DAMAGED)
+        for number, said in enumerate(self._lines[begun:], begun + 1):
+            self._read = number
+            yield line(said)
+
+    def _joined(self, row: list[str]) -> str:
+        if len(row) > MOST_CELLS or any(len(cell) > LONGEST_CELL for cell in row):
+            self._notices.add(Notice.TRUNCATED)
+        return " | ".join(line(cell[:LONGEST_CELL]) for cell in row[:MOST_CELLS])
+
+
+def _is_open(lines: list[str]) -> bool:
+    """Whether the last row, which took these lines, has a quote that was not closed."""
+    return len(lines) > 1 and sum(said.count('"') for said in lines) % 2 == 1
 
 
 def _separator(sample: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 
 from mcp_proton.domain.context import Context
-from mcp_proton.domain.errors import Unavailable
+from mcp_proton.domain.errors import Unavailable, Unsupported
 from mcp_proton.domain.handles import Handle
 from mcp_proton.domain.mail import Address, Envelope, Mailbox, Role
 from mcp_proton.domain.plan import Contact, Unfamiliar
@@ -22,6 +22,7 @@ People = Callable[[Envelope], Iterable[Address]]
 
 _SECONDS = 15.0
 _PAGE = 100
+_TO = (Field.TO, Field.CC, Field.BCC)
 _RECEIVED = (Role.INBOX, Role.ARCHIVE, Role.FOLDER)
 
 
@@ -48,19 +49,42 @@ async def _looked_up(
     account: str, unknown: dict[str, str], own: Collection[str], answered: str | None, ctx: Context
 ) -> tuple[Unfamiliar, ...]:
     backend = ctx.backend(account)
-    boxes = await ctx.mailboxes(account)
-    look = _Look(backend, ctx.clock)
-    sent = [box for box in boxes if box.role is Role.SENT]
-    _forget(unknown, await look.named(sent, (Field.TO, Field.CC, Field.BCC), unknown, lambda row: _reached(row, own)))
+    heard, look = await _by_index(backend, unknown, own), None
+    if heard is None:
+        look = _Look(backend, await ctx.mailboxes(account), ctx.clock)
+        _forget(unknown, await look.named((Role.SENT,), _TO, unknown, lambda row: _reached(row, own)))
     if unknown and answered is not None:
         _forget(unknown, [one.email for row in await backend.envelopes([Handle.parse(answered)]) for one in row.sender])
     if not unknown:
         return ()
-    received = [box for box in boxes if box.role in _RECEIVED and box.selectable]
-    heard = await look.named(received, (Field.FROM,), unknown, lambda row: row.sender)
+    if look is not None:
+        heard = await look.named(_RECEIVED, (Field.FROM,), unknown, lambda row: row.sender)
+    known = heard or ()
     return tuple(
-        Unfamiliar(email, Contact.ONLY_RECEIVED if one in heard else Contact.FIRST) for one, email in unknown.items()
+        Unfamiliar(email, Contact.ONLY_RECEIVED if one in known else Contact.FIRST) for one, email in unknown.items()
     )
+
+
+async def _by_index(backend: MailBackend, unknown: dict[str, str], own: Collection[str]) -> set[str] | None:
+    """Forget those the owner wrote to; return who wrote to the owner. None: the server has no index, so it is looked through.
+
+    Where the latest mail is all from or to a few of them, the rest are asked for once more.
+    """
+    if backend.powers is None:
+        return None
+    heard: set[str] = set()
+    before = len(unknown) + 1
+    more = True
+    while more and 0 < len(unknown) < before:
+        before = len(unknown)
+        try:
+            told = await backend.powers.correspondence(list(unknown.values()))
+        except Unsupported:
+            return None
+        _forget(unknown, [one.email for row in told.sent for one in _reached(row, own)])
+        heard |= {key(one.email) for row in told.received for one in row.sender}
+        more = told.more
+    return heard
 
 
 def _forget(unknown: dict[str, str], known: Collection[str]) -> None:
@@ -76,15 +100,17 @@ def _reached(row: Envelope, own: Collection[str]) -> Iterable[Address]:
 class _Look:
     """A look through mailboxes that ends in time."""
 
-    def __init__(self, backend: MailBackend, clock: Clock) -> None:
+    def __init__(self, backend: MailBackend, boxes: Sequence[Mailbox], clock: Clock) -> None:
         self._backend = backend
+        self._boxes = boxes
         self._clock = clock
         self._until = clock.monotonic() + _SECONDS
 
     async def named(
-        self, scope: Sequence[Mailbox], fields: Sequence[Field], wanted: dict[str, str], people: People
+        self, roles: Collection[Role], fields: Sequence[Field], wanted: dict[str, str], people: People
     ) -> set[str]:
-        """Return which of the wanted are among the people of mail in these mailboxes."""
+        """Return which of the wanted are among the people of mail in the mailboxes of these roles."""
+        scope = [box for box in self._boxes if box.role in roles and box.selectable]
         seen: set[str] = set()
         query = Or(tuple(Contains(field, one) for one in wanted for field in fields))
         continuation = None

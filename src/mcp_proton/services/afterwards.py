@@ -39,10 +39,11 @@ class Care:
 
 async def seen_to(sending: Sending, request: Written, mail: Octets, ctx: Context) -> Care:
     """See to everything, one after the other. `mail` is what left."""
-    if sending.stage is not Stage.ACCEPTED:
+    if sending.stage not in (Stage.ACCEPTED, Stage.FOUND):
         return Care(sending)
-    backend = ctx.backend(sending.account)
-    sending, filed = await _filed(sending, request, mail, backend, ctx)
+    backend, filed = ctx.backend(sending.account), None
+    if sending.stage is Stage.ACCEPTED:
+        sending, filed = await _filed(sending, request, mail, backend, ctx)
     await _marked(request, backend, ctx)
     sending, draft = await _draft(sending, backend, ctx)
     return Care(sending, filed, draft)

@@ -99,7 +99,8 @@ class Dispatch:
     def _ended(self, sending: Sending, said: Submission) -> Sending:
         return replace(
             sending,
-            stage=_STAGES[said.delivery],
+            stage=Stage.FOUND if said.sent is not None else _STAGES[said.delivery],
+            sent=said.sent,
             ended=self._call.clock.now(),
             code=said.code,
             answers=said.recipients,

@@ -13,7 +13,7 @@ from mcp_proton.domain.mail import Envelope, Identity, Mailbox, Role, Structure
 from mcp_proton.domain.outcome import Fate
 from mcp_proton.domain.outgoing import Capacity, Octets, Repetition, Submission, Submits, Trace
 from mcp_proton.domain.ports import FlagChange, Found, Health, Home, MailBackend, Page, Standing
-from mcp_proton.domain.powers import Conversation, ServerPowers, Vacation
+from mcp_proton.domain.powers import Conversation, Correspondence, ServerPowers, Vacation
 from mcp_proton.domain.query import Query
 from mcp_proton.domain.transfer import Whole
 from mcp_proton.domain.walk import Interval, Stretch
@@ -240,6 +240,10 @@ class RetryPowers:
     async def conversation(self, handle: Handle, scope: Sequence[Mailbox]) -> Conversation:
         """Tried twice."""
         return await _twice(lambda: self._inner.conversation(handle, scope))
+
+    async def correspondence(self, addresses: Sequence[str]) -> Correspondence:
+        """Tried twice."""
+        return await _twice(lambda: self._inner.correspondence(addresses))
 
     async def vacation(self) -> Vacation:
         """Tried twice."""

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import base64
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tests.servers.jmap.around import Around, Refusal
 from tests.servers.jmap.store import properties
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tests.servers.jmap.store import Folder, Store, Stored
 
 Answer = dict[str, Any]
@@ -28,6 +32,8 @@ class Limits:
     size: int = 10_000_000
     requests: int = 4
     upload: int = 50_000_000
+    blob: int = 0
+    """octets of a blob that may come with a request (RFC 9404); 0: it does not know of that"""
     query: int | None = None
     """an enforced limit of ids a page, told in the answer"""
     index: str | None = None
@@ -44,14 +50,22 @@ class Methods:
         """methods this server has not"""
         self.ignores: set[str] = set()
         """conditions that it passes over, as some do"""
+        self.now: Callable[[], datetime] = lambda: datetime.now(UTC)
         self._created: dict[str, str] = {}
+        self.names_blobs = True
+        """whether a blob that came with a request can be named by later calls of it"""
         self.refuse_sending: str | None = None
         """the type of the error a submission ends with"""
+
+    def begin(self) -> None:
+        """Another request: what the one before gave names is not known by them any more (RFC 8620 §3.3)."""
+        self._created = {}
 
     def call(self, name: str, arguments: Answer) -> Answer:
         if arguments.get("accountId") != self.account:
             raise Refusal("accountNotFound")
         known = {
+            **({"Blob/upload": self.blob_upload} if self.limits.blob else {}),
             "Email/get": self.email_get,
             "Email/query": self.email_query,
             "Thread/get": self.thread_get,
@@ -122,16 +136,29 @@ class Methods:
     def email_import(self, asked: Answer) -> Answer:
         told: Answer = {"created": {}, "notCreated": {}}
         for name, wanted in asked["emails"].items():
-            raw = self.store.blob(wanted["blobId"])
+            raw = self.store.blob(self._created.get(wanted["blobId"], wanted["blobId"]))
             if raw is None or not wanted["mailboxIds"].keys() <= self.store.folders.keys():
                 told["notCreated"][name] = {"type": "invalidProperties"}
                 continue
-            now = datetime.now(UTC).replace(microsecond=0)
-            when = datetime.fromisoformat(wanted["receivedAt"]) if "receivedAt" in wanted else now
+            when = datetime.fromisoformat(wanted["receivedAt"]) if "receivedAt" in wanted else self.now()
+            when = when.replace(microsecond=0)
             words = frozenset(wanted["keywords"])
             made = self.store.add(raw, *wanted["mailboxIds"], keywords=words, received=when)
             self._created[f"#{name}"] = made.id
             told["created"][name] = {"id": made.id, "blobId": made.blob, "threadId": made.thread, "size": len(made.raw)}
+        return told
+
+    def blob_upload(self, asked: Answer) -> Answer:
+        told: Answer = {"created": {}, "notCreated": {}}
+        for name, wanted in asked["create"].items():
+            octets = b"".join(base64.b64decode(one["data:asBase64"], validate=True) for one in wanted["data"])
+            if len(octets) > self.limits.blob:
+                told["notCreated"][name] = {"type": "tooLarge"}
+                continue
+            made = self.store.upload(octets)
+            if self.names_blobs:
+                self._created[f"#{name}"] = made
+            told["created"][name] = {"id": made, "type": wanted.get("type"), "size": len(octets)}
         return told
 
     def submission_set(self, asked: Answer) -> Answer:
@@ -255,6 +282,10 @@ def _asks_for_words(condition: Answer) -> bool:
     return bool(condition.keys() & {"header", "body", "text", *_OF_HEADERS})
 
 
+def _says(stored: Stored, header: str, words: str) -> bool:
+    return _has_words(str(stored.parsed.get(header, "")), [words])
+
+
 def _has_words(text: str, wanted: list[str]) -> bool:
     """As indexes do: whole words, in any order."""
     words = set(re.findall(r"\w+", text.casefold()))
@@ -269,7 +300,7 @@ def _meets(stored: Stored, condition: Answer, ignores: set[str]) -> bool:
     if "operator" in condition:
         found = [_meets(stored, one, ignores) for one in condition["conditions"]]
         return {"AND": all(found), "OR": any(found), "NOT": not any(found)}[condition["operator"]]
-    checks = {
+    checks: dict[str, Callable[[Any], bool]] = {
         "inMailbox": lambda value: value in stored.mailboxes,
         "hasKeyword": lambda value: value in stored.keywords,
         "notKeyword": lambda value: value not in stored.keywords,
@@ -280,8 +311,6 @@ def _meets(stored: Stored, condition: Answer, ignores: set[str]) -> bool:
         "header": lambda value: _has_words(str(stored.parsed.get(value[0], "")), value[1:]),
         "body": lambda value: _has_words(_body(stored), [value]),
         "text": lambda value: _has_words(f"{stored.raw.decode('utf-8', 'replace')}{_body(stored)}", [value]),
-        **{
-            name: lambda value, name=name: _has_words(str(stored.parsed.get(name, "")), [value]) for name in _OF_HEADERS
-        },
+        **{name: partial(_says, stored, name) for name in _OF_HEADERS},
     }
     return all(checks[name](value) for name, value in condition.items() if name not in ignores)

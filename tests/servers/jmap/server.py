@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 CORE, MAIL = "urn:ietf:params:jmap:core", "urn:ietf:params:jmap:mail"
 SUBMISSION = "urn:ietf:params:jmap:submission"
 VACATION, QUOTA = "urn:ietf:params:jmap:vacationresponse", "urn:ietf:params:jmap:quota"
+BLOB = "urn:ietf:params:jmap:blob"
 USER, PASSWORD = "alice@example.org", words.planted("a password", "open-sesame-7k")
 Lie = Callable[[str, dict[str, Any]], dict[str, Any]]
 
@@ -47,7 +48,7 @@ class JmapServer:
         self.meanwhile: Callable[[str], None] = lambda _: None
         self.cut: Literal["before", "after"] | None = None
         self.answers: list[tuple[int, dict[str, str], bytes]] = []
-        self.capabilities = [MAIL, SUBMISSION, VACATION, QUOTA]
+        self.capabilities = [MAIL, SUBMISSION, VACATION, QUOTA, *([BLOB] if self.limits.blob else [])]
         self.session_changes: dict[str, Any] = {}
         self.asked: list[tuple[str, str, dict[str, str]]] = []
         """what was asked: verb, path, headers"""
@@ -172,7 +173,12 @@ class JmapServer:
         return {
             "capabilities": {CORE: core, **{one: {} for one in self.capabilities}},
             "accounts": {
-                self.account: {"isReadOnly": False, "accountCapabilities": {one: {} for one in self.capabilities}}
+                self.account: {
+                    "isReadOnly": False,
+                    "accountCapabilities": {
+                        one: {"maxSizeBlobSet": self.limits.blob} if one == BLOB else {} for one in self.capabilities
+                    },
+                }
             },
             "primaryAccounts": {MAIL: self.account},
             "username": USER,
@@ -211,6 +217,7 @@ class JmapServer:
             self.cut = None
             return None
         told: list[list[Any]] = []
+        self.methods.begin()
         for name, arguments, call_id in calls:
             try:
                 self.meanwhile(name)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import email
-import email.policy
 import hashlib
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.message import EmailMessage
+from email.parser import BytesParser
+from email.policy import default
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 from tests.canaries import words
 
@@ -29,7 +32,7 @@ class Stored:
 
     @cached_property
     def parsed(self) -> EmailMessage:
-        return email.message_from_bytes(self.raw, policy=email.policy.default)  # type: ignore[return-value]
+        return BytesParser(EmailMessage, policy=default).parsebytes(self.raw)
 
     @property
     def blob(self) -> str:
@@ -127,7 +130,7 @@ def digest(*parts: object) -> str:
 def properties(stored: Stored, wanted: list[str], arguments: dict[str, Any]) -> dict[str, Any]:
     """An Email object (RFC 8621 §4.1)."""
     told: dict[str, Any] = {"id": stored.id}
-    makers = {
+    makers: dict[str, Callable[[], Any]] = {
         "blobId": lambda: stored.blob,
         "mailboxIds": lambda: dict.fromkeys(sorted(stored.mailboxes), True),
         "keywords": lambda: dict.fromkeys(sorted(stored.keywords), True),

@@ -2,46 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import pty
-import select
-import sys
-import time
 from typing import TYPE_CHECKING
 
 import pytest
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from tests.surfaces.cli.terminal import talk
 
+if TYPE_CHECKING:
     from tests.surfaces.cli.lab import Bridge, Owner
 
 pytestmark = pytest.mark.process
-SECONDS = 40
-
-
-def talk(owner: Owner, words: Sequence[str], answers: Sequence[tuple[str, str]]) -> tuple[int, str]:
-    """Run the program at a terminal and type each answer when its question shows; return exit code and screen."""
-    child, terminal = pty.fork()
-    if child == 0:
-        os.execve(sys.executable, [sys.executable, "-m", "mcp_proton", *words], owner.environment)
-    screen, seen, waiting, end = "", 0, list(answers), time.monotonic() + SECONDS
-    while time.monotonic() < end:
-        if select.select([terminal], [], [], 0.2)[0]:
-            try:
-                chunk = os.read(terminal, 4096)
-            except OSError:  # the other end is closed
-                break
-            if not chunk:
-                break
-            screen += chunk.decode("utf-8", "replace")
-        if waiting and waiting[0][0] in screen[seen:]:
-            seen = len(screen)
-            os.write(terminal, f"{waiting.pop(0)[1]}\n".encode())
-    os.close(terminal)
-    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    assert not waiting, f"never asked: {waiting}\n{screen}"
-    return code, screen
 
 
 def test_setup_asks_for_everything_and_lets_one_try_again(owner: Owner, bridge: Bridge) -> None:

@@ -8,15 +8,17 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from tests.canaries import children
+from tests.surfaces.cli.terminal import Terminal
 from tests.surfaces.hermes import install, stub_model
 from tests.surfaces.hermes.script import Step, Transcript
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
 SERVER = "mail"
 _SECONDS = 240
+_QUESTION = r"DANGEROUS COMMAND: (.*?)\[o\]nce .*?Choice \[o/s/D\]: "
 
 
 class Hermes:
@@ -37,24 +39,45 @@ class Hermes:
         return self.reach({"command": words[0], "args": words[1:], "env": given, "timeout": 120}, script)
 
     def reach(
-        self, entry: Mapping[str, Any], script: Sequence[Step], secrets: Mapping[str, str] | None = None
+        self,
+        entry: Mapping[str, Any],
+        script: Sequence[Step],
+        secrets: Mapping[str, str] | None = None,
+        user: Callable[[str], bool] | None = None,
     ) -> Transcript:
-        """The same for a server as its configuration names it. `secrets` are in the `.env` beside that."""
+        """The same for a server as its configuration names it. `secrets` are in the `.env` beside that.
+
+        With a `user` it runs at a terminal, where they say yes or no to what it asks them.
+        """
         with stub_model.serving(script) as model:
             (self._home / ".update_check").write_text(json.dumps(self._checked_for_updates()))
             (self._home / "config.yaml").write_text(json.dumps(self._settings(model.url, entry)))
             (self._home / ".env").write_text("".join(f"{name}={value}\n" for name, value in (secrets or {}).items()))
-            done = subprocess.run(
-                [self._program, "chat", "-Q", "-t", SERVER, "-q", "Please look at my mail."],
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                timeout=_SECONDS,
-                cwd=self._home,
-                env=self._environment(),
-                check=False,
-            )
-            return Transcript(done.stdout.strip(), model.exchanges(), model.tools, done.stderr + self._logs())
+            answer, errors = self._alone() if user is None else self._with(user)
+            return Transcript(answer, model.exchanges(), model.tools, errors + self._logs())
+
+    def _alone(self) -> tuple[str, str]:
+        done = subprocess.run(
+            self._words(),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=_SECONDS,
+            cwd=self._home,
+            env=self._environment(),
+            check=False,
+        )
+        return done.stdout.strip(), done.stderr
+
+    def _with(self, user: Callable[[str], bool]) -> tuple[str, str]:
+        with Terminal(self._words(), {**self._environment(), "TERM": "dumb"}, self._home) as terminal:
+            while asked := terminal.shows(_QUESTION):
+                terminal.type("o" if user(asked[1]) else "d")
+            terminal.ended()
+            return terminal.screen, terminal.screen
+
+    def _words(self) -> list[str | Path]:
+        return [self._program, "chat", "-Q", "-t", SERVER, "-q", "Please look at my mail."]
 
     def _settings(self, url: str, entry: Mapping[str, Any]) -> dict[str, Any]:
         return {

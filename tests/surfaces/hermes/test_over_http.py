@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -9,62 +10,86 @@ import yaml
 
 from mcp_proton.admin.flows.flow import flow
 from mcp_proton.admin.programs import Program
+from mcp_proton.domain.review import reading_seconds
 from tests.clients.door import Door
 from tests.clients.holding import hold
-from tests.surfaces.cli.lab import Bridge, Owner
+from tests.surfaces.cli.terminal import of_owner
 from tests.surfaces.http.process import Service
 
 from .script import Call, Say, Step
-from .test_deleting import CONDEMNED, PASSPHRASE, SPARED, approve, handle_of, operation_in
+from .trash import CONDEMNED, SPARED, condemning
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
     from .agent import Hermes
+    from .trash import Trash
 
 pytestmark = [pytest.mark.process, pytest.mark.timeout(300)]
+LIST = Call("messages_list", {"mailbox": "trash", "limit": 10})
 
 
-def test_hermes_over_http_deletes_what_the_owner_approved_and_nothing_else(
-    hermes: Hermes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def configured(trash: Trash) -> tuple[dict[str, Any], str]:
+    """Let Hermes in over HTTP; return the configuration we print for it, and its token."""
+    trash.owner.run("clients", "add", "hermes", "--profile", "full")
+    token = trash.owner.json("clients", "rotate", "hermes")["token"]
+    printed = trash.owner.json("clients", "config", "hermes")["configuration"]
+    return yaml.safe_load(printed)["mcp_servers"]["mail"], token
+
+
+def test_hermes_over_http_deletes_what_the_owner_approved_and_nothing_else(hermes: Hermes, trash: Trash) -> None:
     """N-15, P-40, P-41: five refusals in a row do not lock it out; what the flow of `doctor --client` says is what it does."""
-    monkeypatch.setenv("MCP_PROTON_HOME", str(tmp_path / "home"))
-    with Bridge() as bridge:
-        owner = Owner(tmp_path / "home", capsys)
-        owner.connect(bridge, preset="assistant")
-        passphrase = owner.file("passphrase", PASSPHRASE + "\n")
-        assert owner.run("passphrase", "--file", passphrase).code == 0
-        owner.run("clients", "add", "hermes", "--profile", "full")
-        token = owner.json("clients", "rotate", "hermes")["token"]
-        printed = yaml.safe_load(owner.json("clients", "config", "hermes")["configuration"])["mcp_servers"]["mail"]
-        for subject in (CONDEMNED, SPARED):
-            raw = f"From: Anna <anna@example.org>\r\nTo: {bridge.username}\r\nSubject: {subject}\r\n\r\nHello.\r\n"
-            bridge.call(lambda one, raw=raw, key=subject: one.deliver(raw.encode(), places=("trash",), key=key))  # type: ignore[misc]
-        bridge.call(lambda one: one.release_events())
-        before = bridge.simulator.state()
+    printed, token = configured(trash)
+    script: list[Step] = [
+        *[Call("messages_get", {"message": "personal.aaaaaa.1-1"})] * 5,
+        LIST,
+        Call("messages_destroy", lambda results: condemning(CONDEMNED, results)),
+        Call("operations_resume", trash.approved),
+        Say("done: {last}"),
+    ]
+    with Service("--listen", "127.0.0.1:0", home=trash.owner.home) as service, Door(service.url) as door:
+        turn = hermes.reach({**printed, "url": door.url}, script, {"MCP_PROTON_TOKEN": token})
+    assert "approval_pending" in turn.results("messages_destroy")[0], turn.errors
+    assert '"ok"' in turn.results("operations_resume")[0].replace("\\", "")
+    assert trash.state() == trash.without(CONDEMNED)
+    assert token not in str([call.result for call in turn.exchanges])
+    hold(flow(Program.HERMES), door.heard)
 
-        def approving(results: Sequence[str]) -> dict[str, Any]:
-            """While the agent works, the owner answers in a shell of their own."""
-            operation = operation_in(results)
-            assert bridge.simulator.state() == before, "nothing was done before the owner answered"
-            done = approve(owner, operation, "--passphrase-file", str(passphrase))
-            assert done.returncode == 0, done.stdout + done.stderr
-            return {"operation_id": operation}
 
-        refused = Call("messages_get", {"message": "personal.aaaaaa.1-1"})
+def test_hermes_over_http_asks_its_user_and_goes_on_at_a_yes(hermes: Hermes, trash: Trash) -> None:
+    """P-39, P-85, N-5: after the live check a no leaves it waiting in the owner's queue, and a yes does it, once."""
+    printed, token = configured(trash)
+    asked: list[str] = []
+    with (
+        Service("--listen", "127.0.0.1:0", home=trash.owner.home) as service,
+        of_owner(trash.owner, "clients", "review", "hermes") as checking,
+    ):
+        shown = checking.shows(r"the number (\d\d)")
+        assert shown, checking.screen
+        answers = iter([False, True])
+
+        def answering(question: str) -> bool:
+            """The user reads; in the live check approves the number on the owner's terminal, then says no, then yes."""
+            asked.append(question)
+            time.sleep(reading_seconds(question))
+            if "Live check" in question:
+                return f"the number {shown[1]}" in question
+            assert trash.state() == trash.before, "nothing is done before the answer"
+            return next(answers)
+
         script: list[Step] = [
-            *[refused] * 5,
-            Call("messages_list", {"mailbox": "trash", "limit": 10}),
-            Call("messages_destroy", lambda results: {"messages": [handle_of(CONDEMNED, results)]}),
-            Call("operations_resume", approving),
+            LIST,
+            Call("messages_destroy", lambda results: condemning(SPARED, results)),
+            Call("operations_resume", lambda results: {"operation_id": trash.waiting(results)}),
+            Call("messages_destroy", lambda results: condemning(CONDEMNED, results)),
             Say("done: {last}"),
         ]
-        with Service("--listen", "127.0.0.1:0", home=owner.home) as service, Door(service.url) as door:
-            turn = hermes.reach({**printed, "url": door.url}, script, {"MCP_PROTON_TOKEN": token})
-        assert "approval_pending" in turn.results("messages_destroy")[0], turn.errors
-        assert '"ok"' in turn.results("operations_resume")[0].replace("\\", "")
-        assert bridge.simulator.state() == {key: one for key, one in before.items() if key != CONDEMNED}
-        assert token not in str([call.result for call in turn.exchanges])
-        hold(flow(Program.HERMES), door.heard)
+        turn = hermes.reach({**printed, "url": service.url}, script, {"MCP_PROTON_TOKEN": token}, answering)
+        assert checking.ended() == 0, checking.screen
+    refused, done = turn.results("messages_destroy")
+    assert "approval_pending" in refused, turn.errors
+    assert "approval_pending" in turn.results("operations_resume")[0], "who was asked once is not asked again"
+    assert '"ok"' in done.replace("\\", ""), done
+    assert trash.state() == trash.without(CONDEMNED)
+    assert len(asked) == 3 + 2
+    assert CONDEMNED not in str(asked), "clients log what they ask"
+    (waiting,) = trash.owner.json("approvals", "list")["operations"]
+    assert waiting["operation_id"] in refused

@@ -374,6 +374,8 @@ def test_every_program_is_the_one_client_and_only_with_redirects_the_owner_allow
     for bad in (
         ["https://evil.example.org/cb"],
         [*allowed, "https://claude.ai/other"],
+        [*allowed, "claude-evil://claude.ai/cb"],
+        ["claude://"],
         [],
         None,
         "x",
@@ -382,6 +384,33 @@ def test_every_program_is_the_one_client_and_only_with_redirects_the_owner_allow
     ):
         refused = program.http.post("/register", json={"redirect_uris": bad})
         assert (refused.status_code, refused.json()["error"]) == (400, "invalid_redirect_uri"), bad
+
+
+def test_a_program_on_a_persons_device_is_let_in_by_its_scheme_where_it_registered(
+    service: Inside, person: Person
+) -> None:
+    """J-93, A-34: the page names program and scheme; the answer goes where it registered, and to that id alone."""
+    desktop = "claude://claude.ai/mcp/callback"
+    with Program(issuer_of(service), desktop) as program:
+        assert person.browser.get(program.address()).status_code == 400
+        told = program.http.post("/register", json={"redirect_uris": [desktop]})
+        assert (told.status_code, told.json()["redirect_uris"]) == (201, [desktop])
+        program.client_id = told.json()["client_id"]
+        assert person.browser.get(program.address(redirect_uri=f"{desktop}/other")).status_code == 400
+        assert (
+            person.browser.get(program.address(code_challenge=None)).headers["location"].startswith(f"{desktop}?error=")
+        )
+        page = person.open(program.address()).answered.text
+        assert "Claude (claude:)" in page
+        assert "whichever program this device opens <strong>claude:</strong> addresses with" in page
+        code = program.code(person.let_in(program.address()).json()["to"])
+        assert program.exchange(code, client_id="mcp-proton").json()["error"] == "invalid_grant"
+        code = program.code(person.let_in(program.address()).json()["to"])
+        assert program.exchange(code, redirect_uri=f"{desktop}/").json()["error"] == "invalid_grant"
+        given = signed_in(person, program)
+        assert status(service, given["access_token"]) == 200
+        assert program.renew(given["refresh_token"]).status_code == 200
+    assert desktop not in service.output
 
 
 def test_what_a_program_learns_has_one_origin_and_names_what_is_there(service: Inside, program: Program) -> None:
@@ -455,6 +484,7 @@ def test_without_sign_in_there_are_no_such_addresses(demo: Service) -> None:
         (('by = "provider"',), "needs `[oauth]`"),
         (('by = "passkey"', 'redirects = ["http://evil.example.org/cb"]'), "redirects"),
         (('by = "passkey"', 'redirects = ["https://a.example/cb#x"]'), "redirects"),
+        (('by = "passkey"', 'redirects = ["cursor://"]'), "only `claude://` and `cowork://`"),
         (('by = "passkey"', 'secret = "env:X"'), 'are for `by = "provider"`'),
         (('by = "magic"',), "sign_in.by"),
     ],

@@ -224,6 +224,25 @@ def test_what_the_program_gets_is_the_providers_tokens_and_it_renews_them_here(
         assert secret not in service.output
 
 
+def test_in_front_of_a_provider_too_a_scheme_answers_where_a_program_registered(
+    service: Inside, oidc: Oidc, browser: httpx2.Client
+) -> None:
+    """J-93, J-85: the provider sees its one client; the program's own id stays here."""
+    desktop = "cowork://callback"
+    with Program(issuer_of(service), desktop) as program:
+        assert browser.get(program.address()).status_code == 400
+        program.client_id = program.http.post("/register", json={"redirect_uris": [desktop]}).json()["client_id"]
+        assert "Cowork (cowork:)" in browser.get(program.address()).text
+        sent = parse_qs(urlsplit(consented(browser, service, program.address()).headers["location"]).query)
+        assert sent["client_id"] == ["mcp-proton"]
+        code = program.code(let_in(browser, service, oidc, program.address()))
+        assert program.exchange(code, client_id="mcp-proton").json()["error"] == "invalid_grant"
+        code = program.code(let_in(browser, service, oidc, program.address()))
+        given = program.exchange(code).json()
+        assert status(service, given["access_token"]) == 200
+        assert status(service, program.renew(given["refresh_token"]).json()["access_token"]) == 200
+
+
 def test_a_password_of_the_services_own_stays_the_services_own(
     owner: Owner, oidc: Oidc, browser: httpx2.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:

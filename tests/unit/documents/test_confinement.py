@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcp_proton.documents import reading, seccomp
+from mcp_proton.documents import child, reading, seccomp
 from mcp_proton.documents.confinement import Limits
+from mcp_proton.documents.kinds import Kind
 from mcp_proton.documents.reading import ChildDocuments, judged
-from mcp_proton.documents.refusals import Reason, Unreadable
-from mcp_proton.domain.documents import Span
-from mcp_proton.domain.errors import MailError, Unsupported
+from mcp_proton.documents.refusals import Reason, Unreadable, told
+from mcp_proton.domain.documents import Claim, Excerpt, Span
+from mcp_proton.domain.errors import MailError
 
 from . import made
 from .made import paragraph
@@ -82,13 +83,19 @@ def held(octets: bytes) -> Iterator[int]:
         yield file.fileno()
 
 
-async def refusal(octets: bytes, limits: Limits | None = None, span: Span | None = None) -> str:
-    """Have a document read in a child; return the code of the answer, or what was read."""
+async def refusal(octets: bytes, limits: Limits | None = None, kind: str = "pdf") -> str:
+    """Have a file read in a child; return the code of the answer, or what was read."""
+    try:
+        return repr(await read(octets, limits, kind))
+    except MailError as error:
+        return error.code
+
+
+async def read(octets: bytes, limits: Limits | None = None, kind: str = "pdf", charset: str | None = None) -> Excerpt:
+    """Read a file in a child."""
     with held(octets) as descriptor:
-        try:
-            return repr(await ChildDocuments(limits).excerpt(descriptor, span or Span(), 10_000))
-        except MailError as error:
-            return error.code
+        claim = Claim(kind, 64 << 20, whole=True, charset=charset)
+        return await ChildDocuments(limits).excerpt(descriptor, claim, Span(), 10_000)
 
 
 @pytest.mark.process
@@ -113,8 +120,7 @@ def children() -> set[int]:
 @pytest.mark.process
 async def test_a_document_is_read_in_a_child_that_is_gone_afterwards() -> None:
     before = children()
-    with held(made.pdf("one", "two")) as descriptor:
-        found = await ChildDocuments().excerpt(descriptor, Span(), 10_000)
+    found = await read(made.pdf("one", "two"))
     assert [one.text for one in found.passages] == ["one", "two"]
     assert children() <= before
 
@@ -148,7 +154,9 @@ async def test_a_reader_that_takes_too_much_is_ended_and_the_reason_told() -> No
 async def test_a_caller_that_leaves_takes_its_reader_with_it() -> None:
     before, slow = children(), b"{\\rtf1 " + b"\\b\\i " * 6_000_000 + b"}"
     with held(slow) as descriptor:
-        asked = asyncio.create_task(ChildDocuments().excerpt(descriptor, Span(), 10))
+        asked = asyncio.create_task(
+            ChildDocuments().excerpt(descriptor, Claim("rtf", 64 << 20, whole=True), Span(), 10)
+        )
         await asyncio.sleep(0.5)
         asked.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -206,9 +214,33 @@ def test_what_a_reader_says_is_judged_like_a_strangers_word(answer: bytes) -> No
         judged(answer, Span(), 100)
 
 
-async def test_without_the_extra_the_answer_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(Unsupported) as told:
-        await ChildDocuments().excerpt(0, Span(), 100)
-    assert told.value.code == "extract_not_installed"
-    assert "pip install 'mcp-proton[extract]'" in str(told.value.next)
+@pytest.mark.parametrize(("kind", "library"), [("pdf", "pypdfium2"), ("sheets", "openpyxl"), ("word", "defusedxml")])
+def test_without_the_extra_the_answer_says_how_to_install_it(
+    kind: str, library: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [
+        name
+        for name in sys.modules
+        if name.startswith(("mcp_proton.documents.readers.", "mcp_proton.documents.markup"))
+    ]:
+        monkeypatch.delitem(sys.modules, name)
+    for name in [name for name in sys.modules if name.partition(".")[0] == library]:
+        monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(Unreadable, match=Reason.MISSING):
+        child.loaded(Kind(kind))
+    assert "pip install 'mcp-proton[extract]'" in str(told(Reason.MISSING, Limits()).next)
+    assert child.loaded(Kind.TABLE)
+
+
+@pytest.mark.parametrize(
+    ("reason", "limit"),
+    [
+        (Reason.MEMORY, "640 MiB"),
+        (Reason.TIME, "20 s of work, 40 s in all"),
+        (Reason.OUTPUT, "1024 KiB"),
+        (Reason.ZIP_BOMB, "256 MiB"),
+    ],
+)
+def test_a_reader_that_was_ended_is_told_with_the_limit_that_it_ran_into(reason: Reason, limit: str) -> None:
+    assert limit in told(reason, Limits()).message

@@ -4,41 +4,32 @@ from __future__ import annotations
 
 import datetime
 import io
+import pkgutil
 
 import pytest
 
-from mcp_proton.documents import kinds, open_document, pdf, rtf, sheets, slides, word
-from mcp_proton.documents.archive import Archive
+from mcp_proton.documents import child, kinds, readers
 from mcp_proton.documents.kinds import Kind
 from mcp_proton.documents.pages import Pages
 from mcp_proton.documents.refusals import Reason, Unreadable
-from mcp_proton.domain.documents import Excerpt, Span
+from mcp_proton.domain.documents import Claim, Excerpt, Span
+from mcp_proton.domain.mail import Attachment, Part
 
 from . import made
 from .made import paragraph
 
 WHOLE = Span()
+SOMETHING = Claim("pdf", 1 << 20, whole=True)
 BREAK = '<w:p><w:r><w:br w:type="page"/></w:r><w:r><w:lastRenderedPageBreak/><w:t>'
 
 
-def excerpt(octets: bytes, span: Span = WHOLE, letters: int = 10_000) -> Excerpt:
-    """Read a document here, without a child."""
+def excerpt(octets: bytes, span: Span = WHOLE, letters: int = 10_000, claim: Claim = SOMETHING) -> Excerpt:
+    """Read a file here, without a child."""
     file = io.BytesIO(octets)
-    pages, total = Pages(span, letters), None
-    match kinds.recognise(file):
-        case Kind.PDF:
-            total = pdf.read(file, pages, span.first)
-        case Kind.WORD:
-            word.read(Archive(file), pages)
-        case Kind.SLIDES:
-            slides.read(Archive(file), pages)
-        case Kind.OPEN_DOCUMENT:
-            open_document.read(Archive(file), pages)
-        case Kind.SHEETS:
-            sheets.read(file, pages)
-        case Kind.RTF:
-            rtf.read(octets, pages)
-    return pages.excerpt(total)
+    pages = Pages(span, letters)
+    reader = child.loaded(kinds.recognise(file, Kind(claim.kind)))
+    file.seek(0)
+    return pages.excerpt(reader.read(file, pages, claim))
 
 
 def texts(found: Excerpt) -> list[str]:
@@ -179,9 +170,47 @@ def test_text_of_a_document_is_neutralised() -> None:
 
 
 def test_a_file_is_what_its_octets_say() -> None:
-    assert kinds.expected("application/octet-stream", "A.PDF")
-    assert kinds.expected("application/vnd.ms-excel", "a.xlsx")
-    assert not kinds.expected("application/vnd.ms-excel", "a.csv")
-    assert not kinds.expected("text/plain", "a.pdf")
-    assert not kinds.expected("application/octet-stream", "a.bin")
     assert texts(excerpt(b"junk before\n" + made.pdf("a"))) == ["a"]
+    assert texts(excerpt(made.docx(paragraph("a")), claim=Claim("text", 1 << 20, whole=False))) == ["a"]
+    assert texts(excerpt(b"it begins with %PDF-1.7", claim=Claim("text", 1 << 20, whole=False)))[0].startswith(
+        "it begins"
+    )
+
+
+def test_what_a_bank_exports_as_a_workbook_is_read_as_what_it_is() -> None:
+    named_xls = Claim("sheets", 1 << 20, whole=True)
+    assert texts(excerpt(b"date;sum\n1.2.;3,50\n", claim=named_xls)) == ["date | sum\n1.2. | 3,50"]
+    assert "12.50" in texts(excerpt(b"<html><table><tr><td>12.50</table>", claim=named_xls))[0]
+    with pytest.raises(Unreadable, match=Reason.DAMAGED):
+        excerpt(b"neither", claim=named_xls)
+
+
+NAMED = {
+    ("application/octet-stream", "A.PDF"): "pdf",
+    ("application/vnd.ms-excel", "a.xlsx"): "sheets",
+    ("application/vnd.ms-excel", "a.csv"): "table",
+    ("application/octet-stream", "a.log"): "text",
+    ("application/octet-stream", "a.bin"): None,
+    ("application/vnd.oasis.opendocument.text", "a"): "open_document",
+    ("application/vnd.openxmlformats-officedocument.wordprocessingml.document", "a"): "word",
+    ("text/plain", "a.csv"): "table",
+    ("text/plain", "a"): "text",
+    ("text/x-anything", "a"): "text",
+    ("application/atom+xml", "a"): "text",
+    ("message/rfc822", "message.eml"): "message",
+    ("image/png", "a.txt"): None,
+}
+
+
+@pytest.mark.parametrize(("said", "kind"), NAMED.items())
+def test_a_file_is_expected_to_be_what_it_calls_itself(said: tuple[str, str], kind: str | None) -> None:
+    media_type, name = said
+    attached = Attachment(
+        part=Part("2", media_type), index=1, filename=name, media_type=media_type, size=1, inline=False
+    )
+    found = kinds.claim(attached)
+    assert (found and found.kind) == kind
+
+
+def test_every_kind_has_a_reader_of_its_name_and_every_reader_a_kind() -> None:
+    assert {one.name for one in pkgutil.iter_modules(readers.__path__)} == set(Kind)

@@ -22,13 +22,20 @@ if TYPE_CHECKING:
     from tests.servers.jmap.methods import Limits
 
 
-def connected(url: str, *, also: tuple[str, ...] = (), secret: str = PASSWORD, auth: Auth = Auth.BASIC) -> JmapBackend:
+def connected(
+    url: str,
+    *,
+    also: tuple[str, ...] = (),
+    secret: str = PASSWORD,
+    auth: Auth = Auth.BASIC,
+    listed_for: float = 60.0,
+) -> JmapBackend:
     """A backend as it is in service: its list of mailboxes is kept."""
 
     async def give() -> str:
         return secret
 
-    return JmapBackend("me", Endpoint(url, also), Credentials(USER, give, auth), labels="Labels")
+    return JmapBackend("me", Endpoint(url, also), Credentials(USER, give, auth), labels="Labels", listed_for=listed_for)
 
 
 @asynccontextmanager
@@ -40,6 +47,23 @@ async def account(
         server.store.folder("Work")
         server.store.folder("Blue", server.store.folder("Labels").id)
         backend = connected(server.url)
+        try:
+            yield server, backend
+        finally:
+            await backend.aclose()
+
+
+@asynccontextmanager
+async def warm(
+    limits: Limits | None = None, *, listed_for: float = 60.0
+) -> AsyncIterator[tuple[JmapServer, JmapBackend]]:
+    """The same, once session, mailboxes and identities are known; what is asked is counted from there."""
+    async with account(limits) as (server, _):
+        backend = connected(server.url, listed_for=listed_for)
+        await backend.mailboxes()
+        await backend.identities()
+        server.asked.clear()
+        server.called.clear()
         try:
             yield server, backend
         finally:

@@ -44,13 +44,20 @@ async def test_a_program_the_owner_named_is_known_by_its_document():
     """A-34: its answers go where the document says, and where the owner allows others nothing of it is valid."""
     at = [0.0]
     programs, internet = known(GOOD, lambda: at[0])
-    assert list(await programs.redirects(HERE)) == GOOD["redirect_uris"]
-    assert list(await programs.redirects("mcp-proton")) == ["https://claude.ai/cb"]
+    assert [
+        await programs.may_answer(HERE, one) for one in (ANSWERS, "http://127.0.0.1:7/cb", "https://claude.ai/cb")
+    ] == [
+        True,
+        True,
+        False,
+    ]
+    assert await programs.may_answer("mcp-proton", "https://claude.ai/cb")
+    assert not await programs.may_answer("mcp-proton", ANSWERS)
     assert programs.are_known(HERE)
-    await programs.redirects(HERE)
+    await programs.may_answer(HERE, ANSWERS)
     assert internet.asked == [HERE]
     at[0] = KEEP
-    await programs.redirects(HERE)
+    await programs.may_answer(HERE, ANSWERS)
     assert internet.asked == [HERE, HERE]
 
 
@@ -59,7 +66,7 @@ async def test_nobody_elses_document_is_ever_fetched(client_id):
     programs, internet = known(GOOD)
     assert not programs.are_known(client_id)
     with pytest.raises(Unfit) as unfit:
-        await programs.redirects(client_id)
+        await programs.may_answer(client_id, ANSWERS)
     assert unfit.value.error == "invalid_client"
     assert internet.asked == []
 
@@ -73,6 +80,7 @@ async def test_nobody_elses_document_is_ever_fetched(client_id):
         {**GOOD, "redirect_uris": [7]},
         {**GOOD, "redirect_uris": [ANSWERS, "http://evil.example.org/cb"]},
         {**GOOD, "redirect_uris": ["javascript:alert(1)"]},
+        {**GOOD, "redirect_uris": ["claude://"]},
         {**GOOD, "token_endpoint_auth_method": "client_secret_basic"},
         [],
         b"",
@@ -85,10 +93,62 @@ async def test_nobody_elses_document_is_ever_fetched(client_id):
 async def test_a_document_that_will_not_do_lets_nobody_in(document):
     programs, _ = known(document)
     with pytest.raises(Unfit) as unfit:
-        await programs.redirects(HERE)
+        await programs.may_answer(HERE, ANSWERS)
     assert unfit.value.error == "invalid_client"
     assert unfit.value.redirect is None
     assert "evil" not in unfit.value.message
+
+
+DESKTOP, COWORK = "claude://claude.ai/mcp/callback", "cowork://callback"
+
+
+async def test_an_address_of_an_allowed_scheme_is_pinned_by_the_id_it_was_registered_for():
+    """J-93, RFC 8252 §8.4: exactly what was registered, for the id that came of it; nothing is kept."""
+    programs = Programs(SigningIn(by=By.PASSKEY))
+    plain = programs.register(["http://localhost:1/callback", "https://claude.ai/api/mcp/auth_callback"])
+    assert plain == "mcp-proton"
+    pinned = programs.register([DESKTOP, "http://localhost:1/callback"])
+    assert pinned is not None
+    assert pinned.startswith("mcp-proton.")
+    assert pinned == Programs(SigningIn(by=By.PASSKEY)).register([DESKTOP, DESKTOP])
+    assert programs.are_known(pinned)
+    assert await programs.may_answer(pinned, DESKTOP)
+    assert await programs.may_answer(pinned, "http://localhost:2/callback")
+    for other in (f"{DESKTOP}/", f"{DESKTOP}2", "claude://claude.ai/mcp/other", COWORK, "https://claude.ai/cb", ""):
+        assert not await programs.may_answer(pinned, other), other
+    assert not await programs.may_answer("mcp-proton", DESKTOP)
+    both = programs.register([DESKTOP, COWORK])
+    assert both is not None
+    assert await programs.may_answer(both, COWORK)
+    narrowed = Programs(SigningIn(by=By.PASSKEY, redirects=["claude://"]))
+    assert await narrowed.may_answer(both, DESKTOP)
+    assert not await narrowed.may_answer(both, COWORK)
+    assert not await Programs(SigningIn(by=By.PASSKEY, redirects=[])).may_answer(both, DESKTOP)
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        ["claude-evil://a/cb"],
+        [DESKTOP, "cursor://a/cb"],
+        ["claude://"],
+        [f"claude://a/{n}" for n in range(5)],
+        ["CLAUDE://a/cb"],
+    ],
+)
+def test_what_no_rule_allows_is_not_registered(wanted):
+    """J-93, J-84."""
+    assert Programs(SigningIn(by=By.PASSKEY)).register(wanted) is None
+
+
+@pytest.mark.parametrize(
+    "more", [".", ".x", f".{'a' * 21}", f".{'a' * 23}", f".{'a' * 22}" * 5, "a" * 22, f".{'a' * 22}\n"]
+)
+async def test_an_id_that_carries_no_digests_is_nobodys(more):
+    programs = Programs(SigningIn(by=By.PASSKEY))
+    assert not programs.are_known(f"mcp-proton{more}")
+    with pytest.raises(Unfit):
+        await programs.may_answer(f"mcp-proton{more}", DESKTOP)
 
 
 @pytest.mark.parametrize(

@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import BeforeValidator, Field
 
 from mcp_proton.domain.context import Context
-from mcp_proton.domain.documents import Documents
 from mcp_proton.domain.effects import Effect
-from mcp_proton.domain.errors import Invalid, Unsupported
 from mcp_proton.domain.handles import Handle
-from mcp_proton.domain.mail import Attachment
 from mcp_proton.domain.operation import Operation, Request, Result
-from mcp_proton.mime import attachment_text, encoding, selecting
+from mcp_proton.mime import encoding, selecting
 from mcp_proton.mime.file_names import file_name
-from mcp_proton.mime.neutral import neutralise
 from mcp_proton.mime.suspicion import suspicion
-from mcp_proton.services import content, excerpts
+from mcp_proton.services import excerpts
 from mcp_proton.services.attached import Index, ListedAttachment, choose, listed
-from mcp_proton.services.budget import DEFAULT_TOKENS, MaxTokens, cut
+from mcp_proton.services.budget import DEFAULT_TOKENS, MaxTokens
 from mcp_proton.services.cursors import seal, unseal
 from mcp_proton.services.fields import Cursor, Mark, OneHandle, Stranger
-
-MOST_READ_OCTETS = 8 * 1024 * 1024
-"""At most this much of an attachment is fetched to show its text."""
-
 
 Pages = Annotated[
     Annotated[str, Field(pattern=r"^\d{1,6}(-(\d{1,6})?)?$")] | None,
@@ -108,17 +99,11 @@ async def list_attachments(request: AttachmentsList, ctx: Context) -> Attachment
 
 
 async def read_text(request: AttachmentsText, ctx: Context) -> AttachmentText:
-    """Fetch one attachment and turn it into text."""
+    """Fetch one attachment and have it read, where it can do no harm."""
     handle = Handle.parse(request.message)
     chosen = await choose(ctx.backend(handle.account), handle, request.index)
-    if ctx.documents is not None and ctx.documents.reads(chosen.media_type, chosen.filename):
-        return await _document(request, ctx, ctx.documents, chosen)
-    return await _flat(request, ctx, chosen)
-
-
-async def _document(request: AttachmentsText, ctx: Context, documents: Documents, chosen: Attachment) -> AttachmentText:
     wanted = excerpts.span(request.pages, unseal(request, request.cursor))
-    shown = await excerpts.read(documents, ctx, Handle.parse(request.message), chosen, wanted, request.max_tokens)
+    shown = await excerpts.read(ctx, handle, chosen, wanted, request.max_tokens)
     return AttachmentText(
         handle=request.message,
         index=request.index,
@@ -130,34 +115,8 @@ async def _document(request: AttachmentsText, ctx: Context, documents: Documents
         total=shown.total,
         notices=sorted(shown.notices),
         suspicious=bool(suspicion(shown.text)),
+        left_out=shown.left_out,
         cursor=seal(request, shown.place),
-    )
-
-
-async def _flat(request: AttachmentsText, ctx: Context, chosen: Attachment) -> AttachmentText:
-    """Read what is text by itself; it has one page."""
-    handle = Handle.parse(request.message)
-    encoded, complete = await content.octets(ctx.backend(handle.account), handle, chosen.part.path, MOST_READ_OCTETS)
-    read = await content.computed(partial(attachment_text.extract, chosen.part, complete=complete), encoded)
-    if read is None:
-        raise Unsupported(
-            "there is no text reader for this kind of file",
-            next="`attachments_save` saves it",
-            code="unsupported_file",
-        )
-    if excerpts.span(request.pages, None).first > 1:
-        raise Invalid("the file has one page", next="read it without `pages`", code="no_such_page")
-    text = neutralise(read.text)
-    piece, after = cut(text, request.max_tokens, int(unseal(request, request.cursor) or 0))
-    return AttachmentText(
-        handle=request.message,
-        index=request.index,
-        filename=file_name(chosen.filename),
-        text=piece,
-        notices=sorted(read.notices),
-        suspicious=bool(suspicion(text)),
-        left_out=len(text) - after if after else 0,
-        cursor=seal(request, str(after)) if after else None,
     )
 
 

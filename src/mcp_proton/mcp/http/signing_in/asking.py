@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mcp_proton.domain.redirects import is_allowed, program
+from mcp_proton.domain.redirects import private_scheme, program
 
 from .answers import Unfit
 
@@ -41,6 +41,11 @@ class Asked:
         """Who asks, as far as the redirect tells; nothing a program says of itself is believed."""
         return program(self.redirect)
 
+    @property
+    def scheme(self) -> str | None:
+        """The scheme by which a program on the person's device is opened with the answer; None where it goes over the web."""
+        return private_scheme(self.redirect)
+
     def is_by(self, fields: Mapping[str, str]) -> bool:
         """Whether whoever shows the code that came of this is the program that asked (RFC 7636 §4.6)."""
         verifier = fields.get("code_verifier", "")
@@ -58,7 +63,7 @@ async def read(fields: Mapping[str, str], programs: Programs, site: Site) -> Ask
     Raises `Unfit`; until client and redirect are known to be good it names no redirect: an answer goes nowhere then.
     """
     client_id, redirect = fields.get("client_id", ""), fields.get("redirect_uri", "")
-    if not is_allowed(redirect, await programs.redirects(client_id)):
+    if not await programs.may_answer(client_id, redirect):
         raise Unfit("invalid_request", "the owner allows no answer to this redirect_uri")
     state = fields.get("state")
     if state is not None and (len(state) > LONGEST_STATE or not _PRINTABLE.fullmatch(state)):

@@ -62,7 +62,7 @@ class Forwarding:
         browser, cookie = self._desk.browser.greet(request)
         flow = self._waiting.put(_Flow(asked, browser))
         name = urlsplit(self._provider.issuer).netloc
-        return pages.shown(pages.going_on(asked.program, name, asked.scopes, flow), headers=cookie)
+        return pages.shown(pages.going_on(asked, name, flow), headers=cookie)
 
     async def consent(self, request: Request) -> Response:
         """Send the browser on to the provider, or back to the program with a no."""

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from starlette.routing import Route, Router
 
 from mcp_proton.config.signing_in import By
-from mcp_proton.domain.redirects import is_allowed
 
 from . import forms, pages, programs
 from .answers import Unfit, given
@@ -74,19 +73,20 @@ def _common(desk: Desk) -> list[Route]:
 
 
 def registered(told: dict[str, Any], desk: Desk) -> dict[str, Any]:
-    """Return the one client that every program is (J-84, RFC 7591); nothing is kept.
+    """Return the one client that every program is (J-84, RFC 7591); nothing is kept, the id carries what must be known (J-93).
 
     Raises `Unfit` where the owner allows no answer to one of its redirects.
     """
     wanted = told.get("redirect_uris")
     if not isinstance(wanted, list) or not 0 < len(wanted) <= _MOST_REDIRECTS:
         raise Unfit("invalid_redirect_uri", "name one redirect_uri, or a few")
-    if not all(isinstance(one, str) and is_allowed(one, desk.rules.redirects) for one in wanted):
+    known_as = desk.programs.register(wanted) if all(isinstance(one, str) for one in wanted) else None
+    if known_as is None:
         raise Unfit(
             "invalid_redirect_uri", "the owner allows no answer to one of these; `redirects` in `[sign_in]` names them"
         )
     return {
-        "client_id": desk.rules.client_id,
+        "client_id": known_as,
         "redirect_uris": wanted,
         "token_endpoint_auth_method": "none",
         "grant_types": ["authorization_code", "refresh_token"],

@@ -57,7 +57,7 @@ class LettingIn:
         browser, cookie = self._desk.browser.greet(request)
         scopes = tuple(scope for scope in MAIL if scope in asked.scopes) or tuple(MAIL)
         flow = self._flows.put(_Flow(asked, browser, state, scopes))
-        return pages.shown(pages.letting_in(asked.program, clients, scopes, flow, options), headers=cookie)
+        return pages.shown(pages.letting_in(asked, clients, scopes, flow, options), headers=cookie)
 
     async def answer(self, request: Request) -> Response:
         """Let the program in, where the passkey proves that the owner says so."""

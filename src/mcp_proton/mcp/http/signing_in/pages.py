@@ -12,6 +12,8 @@ from starlette.responses import HTMLResponse, Response
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from .asking import Asked
+
 _STATIC = Path(__file__).parent / "static"
 MEANINGS: Mapping[str, str] = {
     "mail.read": "see, read and export mail",
@@ -33,7 +35,7 @@ GUARDS = {
 }
 
 
-def letting_in(program: str, clients: Iterable[str], scopes: Iterable[str], flow: str, options: Any) -> str:
+def letting_in(asked: Asked, clients: Iterable[str], scopes: Iterable[str], flow: str, options: Any) -> str:
     """Ask whether a program may come in, as which client, and for what."""
     chosen = "".join(f"<option>{escape(name)}</option>" for name in clients)
     boxes = "".join(
@@ -42,8 +44,8 @@ def letting_in(program: str, clients: Iterable[str], scopes: Iterable[str], flow
     )
     return _page(
         "Let a program in?",
-        f"<p>A program at <strong>{escape(program)}</strong> asks to use your mail. Go on only if you started this "
-        "yourself, just now.</p>"
+        f"<p>A program at <strong>{escape(asked.program)}</strong> asks to use your mail. Go on only if you started this "
+        f"yourself, just now.{_whose(asked)}</p>"
         f'<label>As which of your clients<select id="client">{chosen}</select></label>'
         f"<fieldset><legend>It may, at most</legend>{boxes}</fieldset>"
         "<p>What it may do of that, your rules decide.</p>"
@@ -53,13 +55,14 @@ def letting_in(program: str, clients: Iterable[str], scopes: Iterable[str], flow
     )
 
 
-def going_on(program: str, provider: str, scopes: Iterable[str], flow: str) -> str:
+def going_on(asked: Asked, provider: str, flow: str) -> str:
     """Ask whether a program may go on to the provider."""
-    wanted = ", ".join(escape(MEANINGS.get(scope, scope)) for scope in scopes) or "use your mail"
+    wanted = ", ".join(escape(MEANINGS.get(scope, scope)) for scope in asked.scopes) or "use your mail"
     return _page(
         "Let a program in?",
-        f"<p>A program at <strong>{escape(program)}</strong> asks to sign in to your mail at "
-        f"<strong>{escape(provider)}</strong>, to: {wanted}.</p><p>Go on only if you started this yourself, just now.</p>"
+        f"<p>A program at <strong>{escape(asked.program)}</strong> asks to sign in to your mail at "
+        f"<strong>{escape(provider)}</strong>, to: {wanted}.</p>"
+        f"<p>Go on only if you started this yourself, just now.{_whose(asked)}</p>"
         '<form method="post" action="/sign-in/consent">'
         f'<input type="hidden" name="flow" value="{escape(flow)}">'
         '<button name="answer" value="yes">Go on</button><button name="answer" value="no">No</button></form>',
@@ -91,6 +94,13 @@ def shown(page: str, status: int = 200, headers: Mapping[str, str] | None = None
 def file(name: str, kind: str) -> Response:
     """Answer with one of the files that pages are made of."""
     return Response((_STATIC / name).read_bytes(), 200, GUARDS, kind)
+
+
+def _whose(asked: Asked) -> str:
+    """Say what a scheme does not prove: another program may have taken it (RFC 8252 §8.1)."""
+    if asked.scheme is None:
+        return ""
+    return f" The answer goes to whichever program this device opens <strong>{escape(asked.scheme)}:</strong> addresses with."
 
 
 def _page(title: str, body: str, more: str = "", script: str = "") -> str:

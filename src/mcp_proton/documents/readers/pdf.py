@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import pypdfium2
 from pypdfium2 import raw
 
+from mcp_proton.documents.pages import MOST_PAGES, Pages
+from mcp_proton.documents.refusals import Reason, Unreadable
 from mcp_proton.mime.notices import Notice
 
-from .pages import MOST_PAGES, Pages
-from .refusals import Reason, Unreadable
+if TYPE_CHECKING:
+    from mcp_proton.domain.documents import Claim
 
 _LOST = 50
 """So many pages in a row that cannot be opened: the rest, if there is one, is given up."""
 _PASSWORD = frozenset({raw.FPDF_ERR_PASSWORD, raw.FPDF_ERR_SECURITY})
 
 
-def read(file: BinaryIO, pages: Pages, first: int) -> int:
-    """Read a document into pages, from `first`; return how many pages it says it has."""
-    file.seek(0)
+def read(file: BinaryIO, pages: Pages, claim: Claim) -> int:
+    """Read a document into pages, from the first that is wanted; return how many pages it says it has."""
     try:
         document = pypdfium2.PdfDocument(file.read())
     except pypdfium2.PdfiumError as error:
         known = getattr(error, "err_code", None) in _PASSWORD
         raise Unreadable(Reason.ENCRYPTED if known else Reason.DAMAGED) from None
     total = len(document)
-    pages.skip_to(first)
+    pages.skip_to(pages.first)
     texts: list[str | None] = []
     while pages.total < total and not pages.full and len(texts) < MOST_PAGES:
         pages.begin()

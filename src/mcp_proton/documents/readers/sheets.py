@@ -9,21 +9,19 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import openpyxl
 from defusedxml.common import DefusedXmlException
 
+from mcp_proton.documents.archive import Archive
+from mcp_proton.documents.refusals import Reason, Unreadable
 from mcp_proton.mime.notices import Notice
-
-from .archive import Archive
-from .refusals import Reason, Unreadable
+from mcp_proton.mime.tables import LONGEST_CELL, MOST_CELLS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .pages import Pages
-
-LONGEST_CELL = 5_000
-MOST_CELLS = 500
+    from mcp_proton.documents.pages import Pages
+    from mcp_proton.domain.documents import Claim
 
 
-def read(file: BinaryIO, pages: Pages) -> None:
+def read(file: BinaryIO, pages: Pages, claim: Claim) -> None:
     """Read a workbook into pages. A hidden sheet is left out; its number stays."""
     Archive(file).bound(".xml")
     pages.unit = "sheet"

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import codecs
 import re
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from mcp_proton.mime.notices import Notice
 
 if TYPE_CHECKING:
-    from .pages import Pages
+    from mcp_proton.documents.pages import Pages
+    from mcp_proton.domain.documents import Claim
 
 MOST_DEPTH = 1_000
 _TOKEN = re.compile(
@@ -28,13 +28,6 @@ _LEFT_OUT = frozenset(
     ("fonttbl", "colortbl", "stylesheet", "info", "pict", "object", "objdata", "fldinst", "themedata", "datastore")
 ) | frozenset(("listtable", "listoverridetable", "rsidtbl", "generator", "xmlnstbl", "latentstyles", "filetbl"))
 PAGES_OF_CODE = tuple(f"cp{number}" for number in (437, 850, 852, 866, 874, 932, 936, 949, 950, *range(1250, 1259)))
-"""Loaded before anything is read: afterwards no file can be opened any more."""
-
-
-def prepare() -> None:
-    """Load the code pages."""
-    for name in PAGES_OF_CODE:
-        codecs.lookup(name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +39,9 @@ class _Group:
     skip: int = 1
 
 
-def read(octets: bytes, pages: Pages) -> None:
+def read(file: BinaryIO, pages: Pages, claim: Claim) -> None:
     """Read a document into pages."""
+    octets = file.read()
     reader = _Reader(pages)
     place = 0
     while found := _TOKEN.match(octets, place):

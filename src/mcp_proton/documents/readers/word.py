@@ -6,17 +6,17 @@ headers, footers, notes and comments stand at the end of the last page.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
+from mcp_proton.documents import markup, office
+from mcp_proton.documents.archive import Archive
 from mcp_proton.mime.notices import Notice
-
-from . import markup, office
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from .archive import Archive
-    from .pages import Pages
+    from mcp_proton.documents.pages import Pages
+    from mcp_proton.domain.documents import Claim
 
 _BESIDE = {
     "header": "header",
@@ -30,8 +30,9 @@ _LEFT_OUT = frozenset({"del", "moveFrom", "Fallback"})
 _OFF = frozenset({"0", "false", "off"})
 
 
-def read(archive: Archive, pages: Pages) -> None:
+def read(file: BinaryIO, pages: Pages, claim: Claim) -> None:
     """Read a document into pages."""
+    archive = Archive(file)
     main = office.main_part(archive)
     pages.begin()
     markup.walk(archive.chunks(main), Body(pages))

@@ -5,18 +5,18 @@ What styles or attributes hide is left out, and so are deleted passages that tra
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
+from mcp_proton.documents import markup
+from mcp_proton.documents.archive import Archive
+from mcp_proton.documents.refusals import Reason, Unreadable
 from mcp_proton.mime.notices import Notice
-
-from . import markup
-from .refusals import Reason, Unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from .archive import Archive
-    from .pages import Pages
+    from mcp_proton.documents.pages import Pages
+    from mcp_proton.domain.documents import Claim
 
 _CONTENT = "content.xml"
 _MANIFEST = "META-INF/manifest.xml"
@@ -25,8 +25,9 @@ _MOST_REPEATED = 100
 _UNITS = {"text": "page", "spreadsheet": "sheet", "presentation": "slide", "drawing": "page"}
 
 
-def read(archive: Archive, pages: Pages) -> None:
+def read(file: BinaryIO, pages: Pages, claim: Claim) -> None:
     """Read a document into pages."""
+    archive = Archive(file)
     if _MANIFEST in archive.names:
         manifest = _Manifest()
         markup.walk(archive.chunks(_MANIFEST), manifest)

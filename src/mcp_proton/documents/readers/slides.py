@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
+from mcp_proton.documents import markup, office
+from mcp_proton.documents.archive import Archive
 from mcp_proton.mime.notices import Notice
-
-from . import markup, office
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from .archive import Archive
-    from .pages import Pages
+    from mcp_proton.documents.pages import Pages
+    from mcp_proton.domain.documents import Claim
 
 
-def read(archive: Archive, pages: Pages) -> None:
+def read(file: BinaryIO, pages: Pages, claim: Claim) -> None:
     """Read a presentation into pages. A hidden slide is left out; its number stays."""
+    archive = Archive(file)
     main = office.main_part(archive)
     order = _Order()
     markup.walk(archive.chunks(main), order)

@@ -1,0 +1,34 @@
+"""Text of any claimed charset, where no file can be opened any more: what decoding needs is loaded before."""
+
+from __future__ import annotations
+
+import encodings
+import pkgutil
+from contextlib import suppress
+from typing import TYPE_CHECKING, BinaryIO
+
+from mcp_proton.domain.mail import Part
+from mcp_proton.mime import charset, text
+
+from .kinds import MOST_OF_A_TEXT
+
+if TYPE_CHECKING:
+    from mcp_proton.domain.documents import Claim
+    from mcp_proton.mime.notices import Decoded
+
+_UNLIKELY = "Ünlíkèly, wôrds".encode("latin-1") * 9
+
+
+def prepare() -> None:
+    """Load every charset that Python knows, and what guessing one needs."""
+    for module in pkgutil.iter_modules(encodings.__path__):
+        with suppress(LookupError, ValueError):  # of another system, or no charset
+            b"a".decode(module.name)
+    charset.decode(_UNLIKELY)
+
+
+def decoded(file: BinaryIO, claim: Claim, media_type: str = "text/plain") -> Decoded:
+    """Return a file's text as its reader claims to find it, bounded."""
+    said = {"format": "flowed" if claim.flowed else "", "delsp": "yes" if claim.delete_space else ""}
+    part = Part("1", media_type, encoding="binary", charset=claim.charset, parameters=said)
+    return text.decode(part, file.read(MOST_OF_A_TEXT), complete=claim.complete)
