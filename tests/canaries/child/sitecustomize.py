@@ -21,9 +21,11 @@ class Copied(io.FileIO):
 
 
 def _copied(stream: io.TextIOWrapper, copy: int) -> io.TextIOWrapper:
-    raw = io.BufferedWriter(Copied(stream.fileno(), copy))
+    raw = Copied(stream.fileno(), copy)
+    # Without a buffer where it had none (PYTHONUNBUFFERED): what is said is on the screen at once.
+    below = io.BufferedWriter(raw) if isinstance(stream.buffer, io.BufferedWriter) else raw
     return io.TextIOWrapper(
-        raw, stream.encoding, stream.errors, line_buffering=stream.line_buffering, write_through=stream.write_through
+        below, stream.encoding, stream.errors, line_buffering=stream.line_buffering, write_through=stream.write_through
     )
 
 

@@ -90,7 +90,9 @@ def test_metrics_say_what_waits_and_what_the_rules_said(owner: Owner) -> None:
     more = {"MCP_PROTON_METRICS_LISTEN": "127.0.0.1:0"}
     with Service("--listen", "127.0.0.1:0", home=owner.home, more=more) as service:
         with Raw(service.url, token) as raw:
-            raw.shake()
+            for _ in range(2):
+                raw.session = None
+                raw.shake()
             handle = raw.call("messages_list", limit=1).text.partition('"handle":"')[2].partition('"')[0]
             assert "approval_pending" in raw.call("messages_flag", messages=[handle], add=["flagged"]).text
         url = service.measuring()
@@ -105,7 +107,7 @@ def test_metrics_say_what_waits_and_what_the_rules_said(owner: Owner) -> None:
         "mcp_proton_approvals_waiting 1.0",
         'mcp_proton_verdicts_total{verdict="ask"} 1.0',
         'mcp_proton_verdicts_total{verdict="allow"} 1.0',
-        "mcp_proton_sessions 1.0",
+        "mcp_proton_sessions 2.0",
         "mcp_proton_active_clients 1.0",
         "mcp_proton_calls_running 0.0",
         'mcp_proton_tool_latency_seconds_count{operation="messages_list"} 1.0',
