@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from mcp_proton.imap.backend import ImapBackend
-from mcp_proton.imap.endpoint import Credentials, Endpoint, TlsMode
-from mcp_proton.imap.pool import Habits
+from mcp_proton.imap.login.endpoint import Credentials, Endpoint, TlsMode
+from mcp_proton.imap.protocol.pool import Habits
 
 from .places import Place
 

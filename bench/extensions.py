@@ -15,7 +15,7 @@ from mcp_proton.domain.mail import Mailbox
 from mcp_proton.domain.ports import Page
 from mcp_proton.domain.query import All
 from mcp_proton.imap.backend import ImapBackend
-from mcp_proton.imap.pool import Habits
+from mcp_proton.imap.protocol.pool import Habits
 from mcp_proton.testing.outgoing import MemoryOctets
 
 from . import counting, places

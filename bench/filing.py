@@ -6,7 +6,7 @@ import itertools
 
 import imap_tools
 
-from mcp_proton.bridge.looking import InternalIdToken
+from mcp_proton.bridge.changing.looking import InternalIdToken
 from mcp_proton.domain.handles import Handle
 from mcp_proton.domain.mail import Mailbox, Role
 from mcp_proton.domain.outcome import Ending

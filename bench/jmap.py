@@ -15,7 +15,7 @@ from mcp_proton.domain.ports import Page
 from mcp_proton.domain.query import All, And, Contains, Field, HasFlag, Size
 from mcp_proton.domain.walk import Interval
 from mcp_proton.jmap.backend import JmapBackend
-from mcp_proton.jmap.endpoint import Credentials, Endpoint
+from mcp_proton.jmap.protocol.endpoint import Credentials, Endpoint
 from tests.servers.account import Account
 from tests.servers.cyrus import Cyrus
 from tests.servers.fixtures import running

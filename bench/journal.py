@@ -13,13 +13,13 @@ from pathlib import Path
 
 from mcp_proton.domain.caller import Audience, Caller, Surface
 from mcp_proton.policy.reading import PolicyReader
-from mcp_proton.services import registry
+from mcp_proton.services.door import registry
+from mcp_proton.services.door.service import MailService
+from mcp_proton.services.door.world import World
 from mcp_proton.services.operations.filing import MessagesArchive
 from mcp_proton.services.operations.journal import OperationsList, OperationsStatus
-from mcp_proton.services.service import MailService
-from mcp_proton.services.world import World
 from mcp_proton.storage.database import Database
-from mcp_proton.storage.journal import SqlJournal
+from mcp_proton.storage.journals.journal import SqlJournal
 from mcp_proton.storage.migrating import migrate
 from mcp_proton.testing import FixedClock, FixedPolicy, MemoryAccount, MemoryAccounts, MemoryArtifacts
 

@@ -17,17 +17,17 @@ from mcp_proton.domain.mail import Mailbox, Role
 from mcp_proton.domain.operation import Request
 from mcp_proton.imap import keys
 from mcp_proton.policy.model import Policy
-from mcp_proton.services import registry
+from mcp_proton.services.door import registry
+from mcp_proton.services.door.service import MailService
+from mcp_proton.services.door.world import Settings, World
 from mcp_proton.services.operations.attachments import AttachmentsSave
 from mcp_proton.services.operations.filing import MessagesArchive
 from mcp_proton.services.operations.reading import MessagesGet, MessagesRaw
 from mcp_proton.services.operations.searching import MessagesList
 from mcp_proton.services.operations.walking import IdPage, MessagesIds
-from mcp_proton.services.service import MailService
-from mcp_proton.services.world import Settings, World
 from mcp_proton.storage.artifacts import FileArtifacts
 from mcp_proton.storage.database import Database
-from mcp_proton.storage.journal import SqlJournal
+from mcp_proton.storage.journals.journal import SqlJournal
 from mcp_proton.storage.migrating import migrate
 from mcp_proton.testing import FixedClock, FixedPolicy
 
@@ -81,7 +81,7 @@ class _OneAccount:
 @asynccontextmanager
 async def _service(host: str, port: str, username: str, password: str) -> AsyncIterator[MailService]:
     from mcp_proton.imap.backend import ImapBackend
-    from mcp_proton.imap.endpoint import Credentials, Endpoint, TlsMode
+    from mcp_proton.imap.login.endpoint import Credentials, Endpoint, TlsMode
 
     async def given() -> str:
         return password

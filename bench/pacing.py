@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from mcp_proton.imap.backend import ImapBackend
-from mcp_proton.imap.endpoint import Credentials, Endpoint, TlsMode
+from mcp_proton.imap.login.endpoint import Credentials, Endpoint, TlsMode
 
 from .places import Place
 from .raw import RawClient

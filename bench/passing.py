@@ -21,19 +21,19 @@ from mcp_proton.domain.caller import owner
 from mcp_proton.domain.mail import Identity
 from mcp_proton.domain.ports import MailBackend
 from mcp_proton.imap.backend import ImapBackend
-from mcp_proton.imap.endpoint import Credentials, Endpoint, Pin, TlsMode
-from mcp_proton.imap.outlet import Outlet
+from mcp_proton.imap.login.endpoint import Credentials, Endpoint, Pin, TlsMode
+from mcp_proton.imap.submission.outlet import Outlet
 from mcp_proton.jmap.backend import JmapBackend
-from mcp_proton.jmap.endpoint import Credentials as JmapCredentials
-from mcp_proton.jmap.endpoint import Endpoint as JmapEndpoint
+from mcp_proton.jmap.protocol.endpoint import Credentials as JmapCredentials
+from mcp_proton.jmap.protocol.endpoint import Endpoint as JmapEndpoint
 from mcp_proton.policy.model import Policy
-from mcp_proton.services import registry
-from mcp_proton.services.answers import answer
-from mcp_proton.services.service import MailService
-from mcp_proton.services.world import World
+from mcp_proton.services.door import registry
+from mcp_proton.services.door.service import MailService
+from mcp_proton.services.door.world import World
+from mcp_proton.services.presenting.answers import answer
 from mcp_proton.storage.artifacts import FileArtifacts
 from mcp_proton.storage.database import Database
-from mcp_proton.storage.journal import SqlJournal
+from mcp_proton.storage.journals.journal import SqlJournal
 from mcp_proton.storage.migrating import migrate
 from mcp_proton.testing import FixedClock, FixedPolicy, MemoryAccounts
 from tests.o200k import count

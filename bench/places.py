@@ -15,7 +15,7 @@ from pathlib import Path
 from mcp_proton.bridge.backend import BridgeBackend
 from mcp_proton.domain.mail import Mailbox, Role
 from mcp_proton.imap.backend import ImapBackend
-from mcp_proton.imap.endpoint import Credentials, Endpoint, Pin, TlsMode
+from mcp_proton.imap.login.endpoint import Credentials, Endpoint, Pin, TlsMode
 from mcp_proton.simulator import GivenMessage, GivenUser
 from tests.servers import gluon_server
 from tests.servers.account import Account

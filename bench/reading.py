@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mcp_proton.domain.ports import Order, Page
 from mcp_proton.domain.query import All
-from mcp_proton.imap.fetching import Items
+from mcp_proton.imap.protocol.fetching import Items
 
 from . import listing
 from .listing import settled

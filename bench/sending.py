@@ -20,9 +20,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from mcp_proton.imap.endpoint import Credentials, Endpoint, Pin, TlsMode
-from mcp_proton.imap.outlet import Outlet
-from mcp_proton.imap.submit import Submitting
+from mcp_proton.imap.login.endpoint import Credentials, Endpoint, Pin, TlsMode
+from mcp_proton.imap.submission.outlet import Outlet
+from mcp_proton.imap.submission.submit import Submitting
 from mcp_proton.simulator import make_certificate
 from mcp_proton.testing import MemoryOctets
 from tests.servers.smtp_sink import EXTENSIONS, SmtpSink, Stored

@@ -27,12 +27,12 @@ from mcp_proton.domain.query import All
 from mcp_proton.imap import keys
 from mcp_proton.imap.backend import ImapBackend
 from mcp_proton.policy.reading import PolicyReader
-from mcp_proton.services import registry
-from mcp_proton.services.service import MailService
-from mcp_proton.services.world import World
+from mcp_proton.services.door import registry
+from mcp_proton.services.door.service import MailService
+from mcp_proton.services.door.world import World
 from mcp_proton.storage.database import Database
-from mcp_proton.storage.journal import SqlJournal
-from mcp_proton.storage.mail_files import FileMailFiles
+from mcp_proton.storage.folders.mail_files import FileMailFiles
+from mcp_proton.storage.journals.journal import SqlJournal
 from mcp_proton.storage.migrating import migrate
 from mcp_proton.testing import FixedClock, FixedPolicy, MemoryAccounts, MemoryArtifacts
 

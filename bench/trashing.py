@@ -9,8 +9,8 @@ from mcp_proton.domain.mail import Role
 from mcp_proton.domain.outcome import Ending
 from mcp_proton.domain.ports import Page
 from mcp_proton.domain.query import All
-from mcp_proton.imap.connection import Connection
-from mcp_proton.imap.endpoint import Credentials, Endpoint, TlsMode
+from mcp_proton.imap.login.endpoint import Credentials, Endpoint, TlsMode
+from mcp_proton.imap.protocol.connection import Connection
 from mcp_proton.simulator import GivenMessage, Simulator
 
 from .counting import Relay, relay

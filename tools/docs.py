@@ -16,10 +16,10 @@ from mcp_proton.config.tables import Profile
 from mcp_proton.domain.effects import Effect
 from mcp_proton.domain.ports import Standing
 from mcp_proton.imap import effect_tables, gmail
-from mcp_proton.imap.providers import PROVIDERS
+from mcp_proton.imap.login.providers import PROVIDERS
 from mcp_proton.mcp.profiles import offers
 from mcp_proton.policy.presets import TABLE
-from mcp_proton.services import registry
+from mcp_proton.services.door import registry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from mcp_proton.bootstrap.demo import DEMO_MESSAGES, DEMO_OWNER
 from mcp_proton.simulator import lively_user
-from mcp_proton.simulator.account import Account
-from mcp_proton.simulator.users import BridgeUser
+from mcp_proton.simulator.proton.account import Account
+from mcp_proton.simulator.view.users import BridgeUser
 from mcp_proton.testing.account import MemoryAccount
 from tests.canaries import words
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from mcp_proton.domain.handles import Handle
     from mcp_proton.simulator import GivenMessage
-    from mcp_proton.simulator.message import Message
+    from mcp_proton.simulator.proton.message import Message
 
 
 def plant_all() -> None:

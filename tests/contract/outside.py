@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mcp_proton.domain.mail import Identity
-from mcp_proton.imap.endpoint import Credentials, Endpoint, Pin, TlsMode
-from mcp_proton.imap.outlet import Outlet
+from mcp_proton.imap.login.endpoint import Credentials, Endpoint, Pin, TlsMode
+from mcp_proton.imap.submission.outlet import Outlet
 from tests.contract import worlds
 from tests.contract.worlds import Memory, newest
 from tests.servers.jmap.server import USER

@@ -16,7 +16,7 @@ from mcp_proton.domain.errors import AuthFailed, MailError, Stale, Unavailable
 from mcp_proton.domain.mail import Role
 from mcp_proton.domain.ports import FlagChange, Page, Standing
 from mcp_proton.domain.query import All, And, Contains, Field, HasFlag, Not
-from mcp_proton.imap.connection import Connection
+from mcp_proton.imap.protocol.connection import Connection
 from tests.contract import worlds
 from tests.contract.letters import encoded, letter
 from tests.contract.test_searching import LONG

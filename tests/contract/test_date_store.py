@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from mcp_proton.bridge.backend import BridgeBackend
 from mcp_proton.domain.ports import Page
 from mcp_proton.domain.query import All
-from mcp_proton.imap.endpoint import Credentials
+from mcp_proton.imap.login.endpoint import Credentials
 from tests.contract import worlds
 from tests.contract.letters import letter
 

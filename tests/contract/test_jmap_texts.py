@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcp_proton.services import content
+from mcp_proton.services.presenting import content
 from tests.contract import worlds
 from tests.contract.letters import letter
 from tests.contract.worlds import Mail

@@ -14,8 +14,8 @@ from mcp_proton.domain.mail import Role
 from mcp_proton.domain.outcome import Ending
 from mcp_proton.domain.ports import FlagChange, Page
 from mcp_proton.domain.query import All
-from mcp_proton.mime import selecting
-from mcp_proton.mime.encoding import decode
+from mcp_proton.mime.decoding.encoding import decode
+from mcp_proton.mime.structure import selecting
 from tests.contract.letters import letter, with_attachment
 from tests.contract.worlds import Mail, box, folder, newest
 

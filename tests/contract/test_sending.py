@@ -12,7 +12,7 @@ from mcp_proton.domain.mail import Mailbox, Role
 from mcp_proton.domain.outgoing import Delivery
 from mcp_proton.domain.ports import Page
 from mcp_proton.domain.query import All
-from mcp_proton.services.wrappers import RetryReads
+from mcp_proton.services.door.wrappers import RetryReads
 from tests.contract.letters_out import mail, own_id, with_file
 from tests.contract.worlds import box, folder
 

@@ -9,7 +9,7 @@ import pytest
 
 from mcp_proton.domain.ports import Page
 from mcp_proton.domain.query import And, Contains, Field, HasFlag
-from mcp_proton.imap.search import Habits
+from mcp_proton.imap.finding.search import Habits
 from tests.contract import worlds
 from tests.contract.letters import encoded, letter
 from tests.contract.test_bridge_scenarios import spied

@@ -12,11 +12,11 @@ from mcp_proton.domain.mail import Role
 from mcp_proton.domain.ports import Page
 from mcp_proton.domain.query import All
 from mcp_proton.policy.reading import PolicyReader
-from mcp_proton.services import registry
-from mcp_proton.services.answers import answer
-from mcp_proton.services.service import MailService
-from mcp_proton.services.world import World as ServiceWorld
-from mcp_proton.storage.mail_files import FileMailFiles
+from mcp_proton.services.door import registry
+from mcp_proton.services.door.service import MailService
+from mcp_proton.services.door.world import World as ServiceWorld
+from mcp_proton.services.presenting.answers import answer
+from mcp_proton.storage.folders.mail_files import FileMailFiles
 from mcp_proton.testing import FixedClock, FixedPolicy, MemoryAccounts, MemoryArtifacts, MemoryJournal
 from tests.contract.letters import letter, with_attachment
 from tests.contract.worlds import DAY, Mail, box, newest

@@ -16,12 +16,12 @@ from mcp_proton.domain.mail import Role
 from mcp_proton.domain.ports import Order, Page
 from mcp_proton.domain.query import All
 from mcp_proton.imap.backend import ImapBackend
-from mcp_proton.imap.endpoint import Credentials, Endpoint, Pin, TlsMode
-from mcp_proton.imap.outlet import Outlet
-from mcp_proton.imap.pool import Habits
+from mcp_proton.imap.login.endpoint import Credentials, Endpoint, Pin, TlsMode
+from mcp_proton.imap.protocol.pool import Habits
+from mcp_proton.imap.submission.outlet import Outlet
 from mcp_proton.jmap.backend import JmapBackend
-from mcp_proton.jmap.endpoint import Credentials as JmapCredentials
-from mcp_proton.jmap.endpoint import Endpoint as JmapEndpoint
+from mcp_proton.jmap.protocol.endpoint import Credentials as JmapCredentials
+from mcp_proton.jmap.protocol.endpoint import Endpoint as JmapEndpoint
 from mcp_proton.simulator import GivenLabel, GivenMessage, Simulator
 from mcp_proton.testing import MemoryAccount
 from tests.servers import bridges
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from mcp_proton.domain.findings import KnownFindings
     from mcp_proton.domain.mail import Envelope, Identity, Mailbox
     from mcp_proton.domain.ports import MailBackend
-    from mcp_proton.simulator.account import Model
+    from mcp_proton.simulator.proton.account import Model
     from tests.servers.account import Account
     from tests.servers.bridges import AnyBridge, Door, SimulatedBridge
     from tests.servers.gluon_server import GluonServer

@@ -7,7 +7,7 @@ import difflib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from mcp_proton.simulator.matching import CLOSED
+from mcp_proton.simulator.replaying.matching import CLOSED
 from tests.differential.left_out import without_recent
 from tests.differential.naming import Naming
 from tests.differential.sides import opened

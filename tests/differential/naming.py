@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from mcp_proton.simulator.matching import in_order
+from mcp_proton.simulator.replaying.matching import in_order
 
 _NUMBER = re.compile(r"(UIDVALIDITY |COPYUID |APPENDUID )(\d+)")
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")

@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
 from mcp_proton.simulator import GivenLabel, GivenMessage, Simulator
-from mcp_proton.simulator.account import NoSuchLabelError
-from mcp_proton.simulator.matching import CLOSED, responses
+from mcp_proton.simulator.proton.account import NoSuchLabelError
+from mcp_proton.simulator.replaying.matching import CLOSED, responses
 from tests.differential.script import ADDRESS, Session, mail
 from tests.servers.gluon_server import OrderRefusedError
 

@@ -12,7 +12,8 @@ from pydantic import BaseModel
 from mcp_proton.domain.caller import Audience
 from mcp_proton.domain.effects import DESTRUCTIVE, READING, Effect
 from mcp_proton.domain.operation import Operation
-from mcp_proton.services import operations, registry
+from mcp_proton.services import operations
+from mcp_proton.services.door import registry
 from mcp_proton.services.fields import Mark
 
 CATALOG = registry.load()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_proton.services import registry
+from mcp_proton.services.door import registry
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/coming-from.md").read_text()

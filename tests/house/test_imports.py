@@ -33,7 +33,7 @@ HOUSE = [
     "remote/fetch",
     "documents/pdf",
     "imap/session",
-    "imap/oauth",
+    "imap/login/oauth",
     "mime/parse",
     "domain/mail",
     "simulator/server",
@@ -91,7 +91,7 @@ ALLOWED = [
     ("storage/vault", "keyring"),
     ("imap/session", "aiosmtplib"),
     ("documents/pdf", "pypdfium2"),
-    ("imap/oauth", "httpx2"),
+    ("imap/login/oauth", "httpx2"),
     ("bridge/backend", "mcp_proton.imap.session"),
     ("services/door", "mcp_proton.mime.parse"),
 ]

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from mcp_proton.services import registry
-from mcp_proton.services.registry import primitive
+from mcp_proton.services.door import registry
+from mcp_proton.services.door.registry import primitive
 from tests.matrix.world import MAILBOXES, Truth
 
 CATALOG = registry.load()

@@ -14,21 +14,21 @@ from mcp_proton.domain.caller import Audience, Caller, Surface, owner
 from mcp_proton.domain.handles import Handle
 from mcp_proton.domain.ports import MailBackend, Page
 from mcp_proton.domain.query import All
-from mcp_proton.imap.endpoint import Credentials, Endpoint, TlsMode
 from mcp_proton.imap.limits import Timing
+from mcp_proton.imap.login.endpoint import Credentials, Endpoint, TlsMode
 from mcp_proton.jmap.backend import JmapBackend
-from mcp_proton.jmap.endpoint import Credentials as JmapCredentials
-from mcp_proton.jmap.endpoint import Endpoint as JmapEndpoint
-from mcp_proton.jmap.web import Timing as JmapTiming
+from mcp_proton.jmap.protocol.endpoint import Credentials as JmapCredentials
+from mcp_proton.jmap.protocol.endpoint import Endpoint as JmapEndpoint
+from mcp_proton.jmap.protocol.web import Timing as JmapTiming
 from mcp_proton.policy.reading import PolicyReader
-from mcp_proton.services import batches
-from mcp_proton.services.answers import answer
+from mcp_proton.services.acting import batches
+from mcp_proton.services.door.service import MailService
+from mcp_proton.services.door.world import Settings, World
+from mcp_proton.services.door.wrappers import RetryReads
 from mcp_proton.services.operations import transfers
-from mcp_proton.services.service import MailService
-from mcp_proton.services.world import Settings, World
-from mcp_proton.services.wrappers import RetryReads
+from mcp_proton.services.presenting.answers import answer
 from mcp_proton.storage.database import Database
-from mcp_proton.storage.journal import SqlJournal
+from mcp_proton.storage.journals.journal import SqlJournal
 from mcp_proton.storage.leases import SqlLeases
 from mcp_proton.storage.migrating import migrate
 from mcp_proton.storage.runners import Runner

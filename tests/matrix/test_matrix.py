@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcp_proton.domain.effects import CHANGING
-from mcp_proton.services.registry import primitive
+from mcp_proton.services.door.registry import primitive
 from tests.matrix.acts import ACTS, CATALOG, ELSEWHERE, UNSUPPORTED
 from tests.matrix.cells import FAULTS, Cell, Played, play
 from tests.matrix.laws import broken

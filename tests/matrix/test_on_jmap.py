@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcp_proton.domain.effects import CHANGING
-from mcp_proton.services.registry import primitive
+from mcp_proton.services.door.registry import primitive
 from tests.matrix.acts import CATALOG, ELSEWHERE
 from tests.matrix.cells import FAULTS, Cell, play
 from tests.matrix.laws import broken

@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from mcp_proton.simulator import GivenLabel, GivenUser, Simulator, make_certificate
-from mcp_proton.simulator.account import NoSuchLabelError
+from mcp_proton.simulator.proton.account import NoSuchLabelError
 from tests.servers.gluon_server import OrderRefusedError
 from tests.servers.relay import Over, Relay, Step, Trap
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
     from mcp_proton.simulator import GivenMessage
-    from mcp_proton.simulator.account import Model
+    from mcp_proton.simulator.proton.account import Model
     from tests.servers.gluon_server import Gluon, GluonServer
     from tests.servers.relay import Passage
 

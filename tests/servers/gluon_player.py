@@ -13,9 +13,9 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from mcp_proton.simulator import recording as recordings
 from mcp_proton.simulator.given import GivenLabel
-from mcp_proton.simulator.matching import CLOSED, Names, in_order, responses
+from mcp_proton.simulator.replaying import recording as recordings
+from mcp_proton.simulator.replaying.matching import CLOSED, Names, in_order, responses
 from tests.servers.gluon_line import PATIENCE, Line
 from tests.servers.gluon_session import login
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mcp_proton.simulator.given import GivenUser
-    from mcp_proton.simulator.recording import Recording, Step
+    from mcp_proton.simulator.replaying.recording import Recording, Step
     from tests.servers.gluon_server import GluonServer
 
 _EVENT_PERIOD = 2.0

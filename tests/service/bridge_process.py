@@ -18,9 +18,10 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from mcp_proton import bootstrap
-from mcp_proton.bridge import canary, proof
+from mcp_proton.bridge.changing import proof
+from mcp_proton.bridge.trying import canary
 from mcp_proton.domain.caller import owner
-from mcp_proton.services.answers import answer
+from mcp_proton.services.presenting.answers import answer
 from tests.service.conftest import CATALOG
 
 

@@ -16,10 +16,10 @@ from mcp_proton.domain.links import Links
 from mcp_proton.domain.transfer import MailFiles
 from mcp_proton.policy.model import Policy
 from mcp_proton.policy.reading import PolicyReader
-from mcp_proton.services import registry
-from mcp_proton.services.answers import answer
-from mcp_proton.services.service import MailService
-from mcp_proton.services.world import World
+from mcp_proton.services.door import registry
+from mcp_proton.services.door.service import MailService
+from mcp_proton.services.door.world import World
+from mcp_proton.services.presenting.answers import answer
 from mcp_proton.testing import (
     EPOCH,
     FixedClock,

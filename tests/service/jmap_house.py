@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from mcp_proton.jmap.backend import JmapBackend
-from mcp_proton.jmap.endpoint import Credentials, Endpoint
+from mcp_proton.jmap.protocol.endpoint import Credentials, Endpoint
 from tests.servers.jmap import JmapServer
 from tests.servers.jmap.relay import HttpRelay
 from tests.servers.jmap.server import PASSWORD, USER

@@ -16,14 +16,14 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from mcp_proton.domain.caller import owner
-from mcp_proton.services import batches
+from mcp_proton.services.acting import batches
+from mcp_proton.services.door.service import MailService
+from mcp_proton.services.door.world import Settings, World
 from mcp_proton.services.operations import exports
-from mcp_proton.services.service import MailService
-from mcp_proton.services.world import Settings, World
 from mcp_proton.storage.database import Database
-from mcp_proton.storage.journal import SqlJournal
+from mcp_proton.storage.folders.mail_files import FileMailFiles
+from mcp_proton.storage.journals.journal import SqlJournal
 from mcp_proton.storage.leases import SqlLeases
-from mcp_proton.storage.mail_files import FileMailFiles
 from mcp_proton.storage.migrating import migrate
 from mcp_proton.storage.runners import Runner
 from mcp_proton.testing import MemoryAccount, MemoryAccounts

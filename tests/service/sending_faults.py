@@ -12,7 +12,7 @@ from mcp_proton.domain.errors import Ambiguous, Unavailable
 from mcp_proton.domain.handles import Handle
 from mcp_proton.domain.outgoing import Delivery, Octets, Repetition, Submission, Trace
 from mcp_proton.domain.sendings import Sending
-from mcp_proton.services.sendings import InMemory
+from mcp_proton.services.in_memory.sendings import InMemory
 from mcp_proton.testing import MemoryAccount, MemoryOutgoing
 
 from .faults import Killed

@@ -19,10 +19,10 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from mcp_proton.domain.caller import owner
 from mcp_proton.domain.outgoing import Octets, Submission, Trace
-from mcp_proton.services.service import MailService
-from mcp_proton.services.world import World
+from mcp_proton.services.door.service import MailService
+from mcp_proton.services.door.world import World
 from mcp_proton.storage.database import Database
-from mcp_proton.storage.journal import SqlJournal
+from mcp_proton.storage.journals.journal import SqlJournal
 from mcp_proton.storage.leases import SqlLeases
 from mcp_proton.storage.migrating import migrate
 from mcp_proton.storage.runners import Runner

@@ -8,7 +8,7 @@ import pytest
 
 from mcp_proton.domain.caller import Audience, Caller, Surface
 from mcp_proton.domain.review import Challenge, Channel, reading_seconds
-from mcp_proton.services.approving import check_question, question
+from mcp_proton.services.door.approving import check_question, question
 
 from .conftest import House, fill
 

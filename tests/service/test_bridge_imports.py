@@ -10,7 +10,7 @@ import pytest
 from mcp_proton.domain.handles import Handle
 from mcp_proton.domain.mail import Role
 from mcp_proton.simulator import GivenUser, Simulator, WoundClock
-from mcp_proton.storage.mail_files import FileMailFiles
+from mcp_proton.storage.folders.mail_files import FileMailFiles
 from mcp_proton.testing import EPOCH
 from tests.contract import worlds
 

@@ -12,7 +12,7 @@ import pytest
 
 from mcp_proton.domain.handles import Handle
 from mcp_proton.domain.outcome import Ending, Fate, Status
-from mcp_proton.services.batches import CHUNK
+from mcp_proton.services.acting.batches import CHUNK
 
 from .conftest import CATALOG, House, fill, held
 

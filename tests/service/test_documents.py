@@ -18,8 +18,8 @@ from mcp_proton.domain.documents import Claim, Excerpt, Passage, Span
 from mcp_proton.domain.errors import Invalid, Unsupported
 from mcp_proton.domain.handles import Handle
 from mcp_proton.domain.mail import Attachment, Part
-from mcp_proton.services import excerpts
-from mcp_proton.services.budget import tokens
+from mcp_proton.services.presenting import excerpts
+from mcp_proton.services.presenting.budget import tokens
 from tests.unit.documents import made
 
 from .conftest import House

@@ -296,7 +296,7 @@ async def test_an_operation_cannot_reach_an_account_outside_its_plan(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from mcp_proton.domain.errors import Defect
-    from mcp_proton.services.call import Call
+    from mcp_proton.services.door.call import Call
 
     call = Call(house.service.world, owner(), house.policies.policy, house.service)
     call.reachable = frozenset({"personal"})
@@ -310,8 +310,8 @@ async def test_an_effect_that_was_not_declared_cannot_happen(house: House) -> No
 
     from mcp_proton.domain.errors import Defect
     from mcp_proton.domain.operation import Finer
-    from mcp_proton.services.call import Call
-    from mcp_proton.services.planning import plan
+    from mcp_proton.services.door.call import Call
+    from mcp_proton.services.door.planning import plan
 
     async def more(*_: object) -> Finer:
         return Finer(impacts=frozenset({Impact(Effect.DESTROY, Scope("personal"))}))

@@ -24,8 +24,8 @@ from mcp_proton.domain.outcome import Ending, Status
 from mcp_proton.domain.ports import Page
 from mcp_proton.domain.query import All
 from mcp_proton.services.operations import exports
-from mcp_proton.storage import mail_writing
-from mcp_proton.storage.mail_files import FileMailFiles
+from mcp_proton.storage.folders import mail_writing
+from mcp_proton.storage.folders.mail_files import FileMailFiles
 
 from .conftest import House
 from .faults import Killed

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from mcp_proton.services.operations import exports
-from mcp_proton.storage.mail_files import FileMailFiles
+from mcp_proton.storage.folders.mail_files import FileMailFiles
 
 from .conftest import House, letter
 

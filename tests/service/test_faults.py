@@ -17,9 +17,9 @@ from mcp_proton.domain.effects import CHANGING
 from mcp_proton.domain.mail import Role
 from mcp_proton.domain.outcome import Ending, Status
 from mcp_proton.domain.transfer import MailFiles
-from mcp_proton.services import batches
-from mcp_proton.services.service import MailService
-from mcp_proton.services.world import World
+from mcp_proton.services.acting import batches
+from mcp_proton.services.door.service import MailService
+from mcp_proton.services.door.world import World
 from mcp_proton.testing import MemoryAccounts
 
 from .conftest import CATALOG, House, letter
@@ -237,7 +237,7 @@ async def test_what_is_not_there_yet_is_not_called_undone_before_the_server_s_vi
 
 def test_every_operation_that_changes_messages_is_in_the_matrix() -> None:
     from mcp_proton.domain.operation import Shorthand
-    from mcp_proton.services.registry import primitive
+    from mcp_proton.services.door.registry import primitive
 
     covered = set(MESSAGE_OPERATIONS) | set(BOX_OPERATIONS)
     chunked = (one for one in CATALOG if primitive(one).chunked and not one.name.endswith("_matching"))

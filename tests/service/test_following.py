@@ -12,7 +12,7 @@ from mcp_proton.domain.outgoing import Submission
 from mcp_proton.domain.plan import Plan
 from mcp_proton.domain.ports import Opening
 from mcp_proton.domain.sendings import Stage
-from mcp_proton.services.call import Call
+from mcp_proton.services.door.call import Call
 from mcp_proton.services.operations import sending
 from mcp_proton.testing import OutgoingFault
 

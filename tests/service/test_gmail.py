@@ -16,8 +16,8 @@ from mcp_proton.domain.errors import Unsupported
 from mcp_proton.domain.mail import Role
 from mcp_proton.imap import gmail, keys
 from mcp_proton.imap.backend import ImapBackend
-from mcp_proton.imap.endpoint import Credentials
-from mcp_proton.imap.providers import Name
+from mcp_proton.imap.login.endpoint import Credentials
+from mcp_proton.imap.login.providers import Name
 from tests.service.conftest import House
 from tests.unit.imap.labelled import ALL, SENT, SPAM, TRASH, LabelledServer
 from tests.unit.imap.scripted import secret

@@ -17,9 +17,9 @@ import pytest
 
 from mcp_proton.domain.caller import owner
 from mcp_proton.domain.outcome import Ending, Status
-from mcp_proton.services import batches
+from mcp_proton.services.acting import batches
 from mcp_proton.services.operations import imports
-from mcp_proton.storage.mail_files import FileMailFiles
+from mcp_proton.storage.folders.mail_files import FileMailFiles
 
 from .conftest import letter
 from .faults import Fault, Killed

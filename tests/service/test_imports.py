@@ -15,9 +15,9 @@ import pytest
 from mcp_proton.domain.errors import Ambiguous, Unavailable
 from mcp_proton.domain.handles import Handle
 from mcp_proton.domain.mail import Role
-from mcp_proton.services import batches
-from mcp_proton.storage import mail_sources
-from mcp_proton.storage.mail_files import FileMailFiles
+from mcp_proton.services.acting import batches
+from mcp_proton.storage.folders import mail_sources
+from mcp_proton.storage.folders.mail_files import FileMailFiles
 from mcp_proton.testing.outgoing import OutgoingFault
 
 from .conftest import House, held, letter

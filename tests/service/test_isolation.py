@@ -16,14 +16,14 @@ import pytest
 from pydantic import BaseModel
 
 from mcp_proton.domain.caller import Audience, Caller, Surface
+from mcp_proton.services.door.registry import primitive
+from mcp_proton.services.door.service import MailService
+from mcp_proton.services.door.world import World
 from mcp_proton.services.fields import Mark, Ours
-from mcp_proton.services.registry import primitive
-from mcp_proton.services.service import MailService
-from mcp_proton.services.world import World
+from mcp_proton.storage.access.links import SqlLinks
 from mcp_proton.storage.artifacts import FileArtifacts
 from mcp_proton.storage.database import Database
-from mcp_proton.storage.journal import SqlJournal
-from mcp_proton.storage.links import SqlLinks
+from mcp_proton.storage.journals.journal import SqlJournal
 from mcp_proton.storage.migrating import migrate
 from mcp_proton.storage.runners import Runner
 from mcp_proton.testing import MemoryAccounts

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcp_proton.jmap import patience
+from mcp_proton.jmap.protocol import patience
 from tests.contract.letters import letter
 from tests.servers.jmap.methods import Limits
 from tests.servers.jmap.server import USER

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcp_proton.jmap import client, threads
+from mcp_proton.jmap import threads
+from mcp_proton.jmap.protocol import client
 from tests.contract.letters import letter
 from tests.servers.jmap.methods import Limits
 

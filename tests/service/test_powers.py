@@ -11,7 +11,7 @@ from mcp_proton.domain.errors import Ambiguous, Conflict
 from mcp_proton.domain.mail import Identity
 from mcp_proton.domain.ports import Health, Standing
 from mcp_proton.domain.powers import Quota, Vacation
-from mcp_proton.services.wrappers import RetryReads
+from mcp_proton.services.door.wrappers import RetryReads
 
 from .conftest import House
 

@@ -21,7 +21,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from mcp_proton.services import batches
+from mcp_proton.services.acting import batches
 
 from .process import Process
 

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from mcp_proton.services.budget import tokens
+from mcp_proton.services.presenting.budget import tokens
 
 from .conftest import House, letter
 

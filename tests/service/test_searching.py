@@ -26,7 +26,7 @@ from mcp_proton.domain.query import (
     Received,
     Size,
 )
-from mcp_proton.services.queries import parse
+from mcp_proton.services.asking.queries import parse
 
 from .conftest import House
 
@@ -195,7 +195,7 @@ async def test_a_page_of_25_costs_at_most_two_thousand_tokens(house: House) -> N
     """N-11."""
     import json
 
-    from mcp_proton.services.budget import tokens
+    from mcp_proton.services.presenting.budget import tokens
 
     for number in range(25):
         house.receive(f"Re: the quarterly report and other things {number}", message_id=f"<{number}@x>")

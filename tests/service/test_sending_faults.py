@@ -12,8 +12,8 @@ import pytest
 
 from mcp_proton.domain.caller import owner
 from mcp_proton.domain.outcome import Status
-from mcp_proton.services.service import MailService
-from mcp_proton.services.world import World
+from mcp_proton.services.door.service import MailService
+from mcp_proton.services.door.world import World
 from mcp_proton.testing import MemoryAccounts
 
 from .conftest import CATALOG, House, letter

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mcp_proton.domain.mail import Role
-from mcp_proton.services import batches
+from mcp_proton.services.acting import batches
 from mcp_proton.testing import MemoryAccount
 
 from .conftest import House, fill, held

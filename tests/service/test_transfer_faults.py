@@ -17,9 +17,9 @@ from mcp_proton.domain.errors import Unavailable
 from mcp_proton.domain.handles import Handle
 from mcp_proton.domain.outcome import Ending, Status
 from mcp_proton.domain.transfer import Whole
+from mcp_proton.services.door.service import MailService
+from mcp_proton.services.door.world import World
 from mcp_proton.services.operations import transfers
-from mcp_proton.services.service import MailService
-from mcp_proton.services.world import World
 from mcp_proton.testing import MemoryAccounts
 
 from .conftest import CATALOG, letter

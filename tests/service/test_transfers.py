@@ -18,8 +18,8 @@ from mcp_proton.domain.mail import Mailbox, Role
 from mcp_proton.domain.outcome import Status
 from mcp_proton.domain.outgoing import Capacity, Octets
 from mcp_proton.domain.ports import Standing
+from mcp_proton.services.door.service import MailService
 from mcp_proton.services.operations import transfers
-from mcp_proton.services.service import MailService
 from mcp_proton.testing import MemoryAccount
 
 from .conftest import House, letter

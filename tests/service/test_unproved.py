@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from mcp_proton.domain.consequences import EffectTable, Evidence
-from mcp_proton.services import batches
+from mcp_proton.services.acting import batches
 from mcp_proton.testing import MemoryAccount
 
 from .conftest import House, fill, held

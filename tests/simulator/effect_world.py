@@ -10,7 +10,7 @@ from tests.simulator.effect_table import SYSTEM_HOMES
 
 if TYPE_CHECKING:
     from mcp_proton.simulator import Simulator
-    from mcp_proton.simulator.message import Message
+    from mcp_proton.simulator.proton.message import Message
     from tests.simulator.client import Client
     from tests.simulator.effect_table import Case
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from mcp_proton.simulator.dates import parse_date
-from mcp_proton.simulator.literal import serve
+from mcp_proton.simulator.proton.literal import serve
+from mcp_proton.simulator.texts.dates import parse_date
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

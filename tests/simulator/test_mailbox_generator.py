@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcp_proton.simulator import structure
 from mcp_proton.simulator.correspondence import FOLDERS, LABELS, Generated, generate
-from mcp_proton.simulator.literal import serve
+from mcp_proton.simulator.proton.literal import serve
+from mcp_proton.simulator.texts import structure
 
 NOW = datetime(2026, 12, 1, 9, tzinfo=UTC)
 OWNER = "Alice Example <alice@proton.local>"

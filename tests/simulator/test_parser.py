@@ -6,10 +6,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mcp_proton.simulator import names
-from mcp_proton.simulator.commands import Command
-from mcp_proton.simulator.parser import InvalidName, Parser
-from mcp_proton.simulator.scanner import Dropped, NeedMore, SyntaxFault
+from mcp_proton.simulator.imap import names
+from mcp_proton.simulator.imap.commands import Command
+from mcp_proton.simulator.imap.parser import InvalidName, Parser
+from mcp_proton.simulator.imap.scanner import Dropped, NeedMore, SyntaxFault
 
 WORDS = [
     b"a1 ", b"FETCH ", b"UID ", b"SEARCH ", b"STORE ", b"APPEND ", b"LIST ", b"STATUS ", b"LOGIN ", b"1:*", b"(", b")",

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from mcp_proton.simulator import replay, replay_file
-from mcp_proton.simulator.together import in_order_of_start
+from mcp_proton.simulator.replaying.together import in_order_of_start
 
 if TYPE_CHECKING:
     from mcp_proton.simulator import Certificate

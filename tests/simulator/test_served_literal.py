@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcp_proton.simulator import structure
-from mcp_proton.simulator.literal import serve
+from mcp_proton.simulator.proton.literal import serve
+from mcp_proton.simulator.texts import structure
 from tests.simulator import observed
 
 NOW = datetime(2023, 1, 2, 10, tzinfo=UTC)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcp_proton.simulator.structure import SectionError, body, envelope, section
+from mcp_proton.simulator.texts.structure import SectionError, body, envelope, section
 from tests.simulator import observed
 from tests.simulator.test_served_literal import MESSAGES
 

@@ -5,19 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from mcp_proton.admin.asking import SaidNoError, ask, choose, confirm, interactive, say
+from mcp_proton.admin.programs import Program, guess, guide, started
+from mcp_proton.admin.wanted import labelled
+from mcp_proton.admin.wanted import recipients as listed
 from mcp_proton.config.tables import Profile
 from mcp_proton.policy.presets import Preset
 
-from .asking import SaidNoError, ask, choose, confirm, interactive, say
-from .programs import Program, guess, guide, started
-from .wanted import labelled
-from .wanted import recipients as listed
-
 if TYPE_CHECKING:
+    from mcp_proton.admin.wanted import Wanted
     from mcp_proton.config.tables import Config
     from mcp_proton.policy.model import Policy
-
-    from .wanted import Wanted
 
 MEANINGS = {
     Preset.READER: "list and read mail, nothing else",

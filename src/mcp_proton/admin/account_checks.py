@@ -9,18 +9,16 @@ import os
 from typing import TYPE_CHECKING
 
 from mcp_proton import bootstrap
+from mcp_proton.admin import trial
+from mcp_proton.admin.checks import Check, State, fix, ok
 from mcp_proton.config.tables import Kind
 from mcp_proton.domain.errors import AuthFailed, MailError, Untrusted
 from mcp_proton.storage.vault import Vault
 
-from . import trial
-from .checks import Check, State, fix, ok
-
 if TYPE_CHECKING:
+    from mcp_proton.admin.trial import Trial
     from mcp_proton.config.tables import Account
     from mcp_proton.domain.ports import Health
-
-    from .trial import Trial
 
 _LOGIN_FAILED = frozenset({AuthFailed.code, "auth_expired", "upstream_auth_rejected", "no_mail_account"})
 _STEPS = ("server", "certificate", "login", "version", "sync", "sending")

@@ -8,18 +8,17 @@ from typing import Annotated
 from cyclopts import App, Parameter
 
 from mcp_proton import bootstrap
+from mcp_proton.admin.asking import confirm
+from mcp_proton.admin.exits import Exit
+from mcp_proton.admin.filling import filled
+from mcp_proton.admin.printing import AsJson, Printer
+from mcp_proton.admin.world import known_account, opened
 from mcp_proton.config import editing
 from mcp_proton.config.tables import Account, Kind
 from mcp_proton.domain.caller import owner
-from mcp_proton.services.answers import answer
 from mcp_proton.services.operations.accounts import AccountsHealth, CapabilitiesReport
+from mcp_proton.services.presenting.answers import answer
 from mcp_proton.storage.vault import Vault
-
-from .asking import confirm
-from .exits import Exit
-from .filling import filled
-from .printing import AsJson, Printer
-from .world import known_account, opened
 
 app = App(
     name="accounts",

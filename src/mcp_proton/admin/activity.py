@@ -6,14 +6,13 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
+from mcp_proton.admin.exits import Exit
+from mcp_proton.admin.filling import filled
+from mcp_proton.admin.printing import AsJson, Printer
+from mcp_proton.admin.world import opened
 from mcp_proton.domain.caller import owner
-from mcp_proton.services.answers import answer
 from mcp_proton.services.operations.journal import OperationsList
-
-from .exits import Exit
-from .filling import filled
-from .printing import AsJson, Printer
-from .world import opened
+from mcp_proton.services.presenting.answers import answer
 
 _COLUMNS = ("at", "client", "operation", "state", "code", "operation_id")
 

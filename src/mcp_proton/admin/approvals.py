@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import App, Parameter
 
+from mcp_proton.admin import passphrase, reviewing
+from mcp_proton.admin.asking import confirm, interactive
+from mcp_proton.admin.exits import Exit, of_status
+from mcp_proton.admin.filling import filled
+from mcp_proton.admin.printing import AsJson, Printer
+from mcp_proton.admin.world import opened
 from mcp_proton.domain.caller import owner
-from mcp_proton.services.answers import answer
 from mcp_proton.services.operations.journal import OperationsList
 from mcp_proton.services.operations.owner import ApprovalsApprove, ApprovalsDeny, ApprovalsShow
-
-from . import passphrase, reviewing
-from .asking import confirm, interactive
-from .exits import Exit, of_status
-from .filling import filled
-from .printing import AsJson, Printer
-from .world import opened
+from mcp_proton.services.presenting.answers import answer
 
 if TYPE_CHECKING:
     from mcp_proton.domain.operation import Request

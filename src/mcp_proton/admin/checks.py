@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mcp_proton import bootstrap
+from mcp_proton.admin.access import preset_known
+from mcp_proton.admin.programs import own_program
 from mcp_proton.domain.caller import owner
 from mcp_proton.domain.complaint import Misconfigured
 from mcp_proton.domain.effects import Effect
@@ -23,9 +25,6 @@ from mcp_proton.policy import matrix
 from mcp_proton.policy.reasons import NotChosen
 from mcp_proton.policy.rules import Verdict
 from mcp_proton.services.operations.journal import OperationsList
-
-from .access import preset_known
-from .programs import own_program
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 from cyclopts import App
 
 from mcp_proton import __version__
-
-from .exits import MEANING, Exit
+from mcp_proton.admin.exits import MEANING, Exit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -79,8 +78,8 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _told(error: BaseException, arguments: Sequence[str]) -> int:
-    from .printing import Printer
-    from .trouble import trouble
+    from mcp_proton.admin.printing import Printer
+    from mcp_proton.admin.trouble import trouble
 
     found = trouble(error, " ".join(_commands(arguments)))
     try:

@@ -5,21 +5,19 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from mcp_proton.admin import client_tokens
+from mcp_proton.admin.checks import Check, State, fix, ok
+from mcp_proton.admin.flows.flow import flow
+from mcp_proton.admin.flows.lines import NoAnswerError, Pipe, Web
+from mcp_proton.admin.flows.saying import Saying
+from mcp_proton.admin.programs import TOKEN, TOKEN_FILE, Process, Program, Remote, guess, started
 from mcp_proton.config.serving import place
-
-from . import client_tokens
-from .checks import Check, State, fix, ok
-from .flows.flow import flow
-from .flows.lines import NoAnswerError, Pipe, Web
-from .flows.saying import Saying
-from .programs import TOKEN, TOKEN_FILE, Process, Program, Remote, guess, started
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from mcp_proton.admin.flows.flow import Flow
     from mcp_proton.bootstrap import Settings
-
-    from .flows.flow import Flow
 
 
 async def client(settings: Settings, name: str, program: Program | None, token_file: Path | None) -> list[Check]:

@@ -10,10 +10,9 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from mcp_proton import bootstrap
+from mcp_proton.admin.programs import Process, Remote, connected
 from mcp_proton.config.serving import place
 from mcp_proton.storage.files import write_private
-
-from .programs import Process, Remote, connected
 
 if TYPE_CHECKING:
     from mcp_proton.domain.tokens import ClientToken

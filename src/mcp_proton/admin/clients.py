@@ -11,21 +11,20 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import App, Parameter
 
 from mcp_proton import bootstrap
+from mcp_proton.admin import client_tokens
+from mcp_proton.admin.asking import confirm
+from mcp_proton.admin.exits import Exit
+from mcp_proton.admin.live_check import review
+from mcp_proton.admin.printing import AsJson, Printer
+from mcp_proton.admin.programs import Process, Program, Remote, guess, guide, snippet, started
+from mcp_proton.admin.wanted import flag, labelled
 from mcp_proton.config import editing
 from mcp_proton.config.tables import Profile
 from mcp_proton.domain.complaint import nearest
 from mcp_proton.domain.errors import NotFound
 
-from . import client_tokens
-from .asking import confirm
-from .exits import Exit
-from .live_check import review
-from .printing import AsJson, Printer
-from .programs import Process, Program, Remote, guess, guide, snippet, started
-from .wanted import flag, labelled
-
 if TYPE_CHECKING:
-    from mcp_proton.storage.switches import SqlSwitches
+    from mcp_proton.storage.access.switches import SqlSwitches
 
 
 class Way(StrEnum):

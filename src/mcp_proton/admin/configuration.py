@@ -9,15 +9,14 @@ from typing import Annotated
 from cyclopts import App, Parameter
 
 from mcp_proton import bootstrap
+from mcp_proton.admin import passphrase, policy
+from mcp_proton.admin.asking import secret
+from mcp_proton.admin.exits import Exit
+from mcp_proton.admin.login import first_line
+from mcp_proton.admin.printing import AsJson, Printer
 from mcp_proton.config import folders
 from mcp_proton.domain.complaint import Misconfigured
 from mcp_proton.domain.errors import Invalid
-
-from . import passphrase, policy
-from .asking import secret
-from .exits import Exit
-from .login import first_line
-from .printing import AsJson, Printer
 
 app = App(
     name="config",

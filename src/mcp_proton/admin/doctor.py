@@ -8,18 +8,17 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import App, Parameter
 
 from mcp_proton import bootstrap
+from mcp_proton.admin import account_checks, checks, client_checks, proofs
+from mcp_proton.admin.asking import confirm, interactive
+from mcp_proton.admin.checks import Check, State
+from mcp_proton.admin.client_tokens import TokenFile
+from mcp_proton.admin.clients import Which, known
+from mcp_proton.admin.exits import Exit
+from mcp_proton.admin.printing import AsJson, Printer
+from mcp_proton.admin.setup import setup
+from mcp_proton.admin.world import known_account
 from mcp_proton.config import folders as places
 from mcp_proton.domain.complaint import Misconfigured
-
-from . import account_checks, checks, client_checks, proofs
-from .asking import confirm, interactive
-from .checks import Check, State
-from .client_tokens import TokenFile
-from .clients import Which, known
-from .exits import Exit
-from .printing import AsJson, Printer
-from .setup import setup
-from .world import known_account
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,13 +9,12 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from mcp_proton import bootstrap
+from mcp_proton.admin.asking import interactive
+from mcp_proton.admin.exits import Exit
+from mcp_proton.admin.printing import AsJson, Printer
 from mcp_proton.config import editing
 from mcp_proton.domain.complaint import nearest
 from mcp_proton.domain.errors import NotFound
-
-from .asking import interactive
-from .exits import Exit
-from .printing import AsJson, Printer
 
 _WAIT_SECONDS = 600
 _LOOK_SECONDS = 1.0

@@ -9,24 +9,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mcp_proton import bootstrap
+from mcp_proton.admin import server as servers
+from mcp_proton.admin import trial
+from mcp_proton.admin.asking import ask, interactive, say, secret
+from mcp_proton.admin.wanted import placed
 from mcp_proton.config.tables import BY_HAND, Account, Kind, Security
 from mcp_proton.domain.errors import AuthFailed, MailError, Unavailable
 from mcp_proton.storage.keyrings import system_keyring
 from mcp_proton.storage.vault import Vault
 
-from . import server as servers
-from . import trial
-from .asking import ask, interactive, say, secret
-from .wanted import placed
-
 if TYPE_CHECKING:
+    from mcp_proton.admin.server import Server
+    from mcp_proton.admin.trial import Trial
+    from mcp_proton.admin.wanted import Wanted
     from mcp_proton.config.folders import Folders
-    from mcp_proton.imap.endpoint import Pin
-    from mcp_proton.jmap.endpoint import Auth
-
-    from .server import Server
-    from .trial import Trial
-    from .wanted import Wanted
+    from mcp_proton.imap.login.endpoint import Pin
+    from mcp_proton.jmap.protocol.endpoint import Auth
 
 KEPT_BY_US = ("keyring", "file")
 """places a password can be stored in; from all others it is only read"""

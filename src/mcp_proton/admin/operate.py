@@ -13,17 +13,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_
 
 from cyclopts import App, Parameter
 
+from mcp_proton.admin import reviewing
+from mcp_proton.admin.exits import Exit
+from mcp_proton.admin.filling import filled, option
+from mcp_proton.admin.printing import AsJson, Printer
+from mcp_proton.admin.world import Demo, opened
 from mcp_proton.domain.caller import Audience, owner
 from mcp_proton.domain.effects import DESTRUCTIVE
-from mcp_proton.services import registry
-from mcp_proton.services.answers import answer
+from mcp_proton.services.door import registry
 from mcp_proton.services.fields import ours
-
-from . import reviewing
-from .exits import Exit
-from .filling import filled, option
-from .printing import AsJson, Printer
-from .world import Demo, opened
+from mcp_proton.services.presenting.answers import answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
 
     from mcp_proton.domain.operation import Request
-    from mcp_proton.services.registry import Definition
+    from mcp_proton.services.door.registry import Definition
 
 app = App(
     name="do",

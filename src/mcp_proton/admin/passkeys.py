@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import App, Parameter
 
 from mcp_proton import bootstrap
+from mcp_proton.admin.asking import confirm
+from mcp_proton.admin.exits import Exit
+from mcp_proton.admin.printing import AsJson, Printer
 from mcp_proton.config.signing_in import By
 from mcp_proton.domain.errors import Invalid, NotFound
 from mcp_proton.domain.signing_in import ENROLMENT_LIFE
-
-from .asking import confirm
-from .exits import Exit
-from .printing import AsJson, Printer
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -10,6 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import App, Parameter, validators
 
 from mcp_proton import bootstrap
+from mcp_proton.admin.access import AUTONOMOUS_RISK, MEANINGS
+from mcp_proton.admin.asking import confirm, say
+from mcp_proton.admin.exits import Exit
+from mcp_proton.admin.printing import AsJson, Printer
 from mcp_proton.config import editing
 from mcp_proton.domain.complaint import Misconfigured, nearest
 from mcp_proton.domain.effects import Effect
@@ -18,12 +22,7 @@ from mcp_proton.domain.mail import Role
 from mcp_proton.domain.plan import Scope
 from mcp_proton.policy import matrix
 from mcp_proton.policy.presets import Preset
-from mcp_proton.services.answers import instant
-
-from .access import AUTONOMOUS_RISK, MEANINGS
-from .asking import confirm, say
-from .exits import Exit
-from .printing import AsJson, Printer
+from mcp_proton.services.presenting.answers import instant
 
 if TYPE_CHECKING:
     from mcp_proton.policy.model import Policy

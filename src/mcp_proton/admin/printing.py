@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from .exits import Exit, of_status
+from mcp_proton.admin.exits import Exit, of_status
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

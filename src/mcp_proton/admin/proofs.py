@@ -6,17 +6,16 @@ import os
 from typing import TYPE_CHECKING
 
 from mcp_proton import bootstrap
+from mcp_proton.admin.asking import SaidNoError, confirm, need_terminal, say
+from mcp_proton.admin.checks import Check, State, fix, ok
+from mcp_proton.admin.world import known_account
 from mcp_proton.config.tables import Kind
 from mcp_proton.domain.errors import MailError, Unsupported
-
-from .asking import SaidNoError, confirm, need_terminal, say
-from .checks import Check, State, fix, ok
-from .world import known_account
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mcp_proton.bridge.canary import Trial
+    from mcp_proton.bridge.trying.canary import Trial
 
 _FLAG = "--yes"
 

@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import App, Parameter
 
+from mcp_proton.admin.exits import Exit
+from mcp_proton.admin.filling import filled
+from mcp_proton.admin.printing import AsJson, Printer
+from mcp_proton.admin.world import opened
 from mcp_proton.domain.caller import owner
 from mcp_proton.domain.errors import NotFound
 from mcp_proton.mime.receipts import digests
-from mcp_proton.services.answers import answer
 from mcp_proton.services.operations.receipts import ReceiptsShow
-
-from .exits import Exit
-from .filling import filled
-from .printing import AsJson, Printer
-from .world import opened
+from mcp_proton.services.presenting.answers import answer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mcp_proton.admin.asking import confirm, interactive
 from mcp_proton.domain.caller import owner
-from mcp_proton.services.answers import answer
 from mcp_proton.services.operations.owner import ApprovalsApprove, ApprovalsDeny, ApprovalsShow
-
-from .asking import confirm, interactive
+from mcp_proton.services.presenting.answers import answer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from mcp_proton.admin.printing import Printer
     from mcp_proton.domain.operation import Result
     from mcp_proton.domain.outcome import Outcome
-    from mcp_proton.services.service import MailService
-
-    from .printing import Printer
+    from mcp_proton.services.door.service import MailService
 
 
 async def answered(

@@ -8,24 +8,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mcp_proton.admin import trial
+from mcp_proton.admin.asking import ask, say
+from mcp_proton.admin.wanted import hosted, located
 from mcp_proton.bridge import settings as bridge
 from mcp_proton.config.tables import Kind, Security
 from mcp_proton.domain.errors import Invalid, MailError, Unavailable, Untrusted
-from mcp_proton.imap.endpoint import Pin, TlsMode
-from mcp_proton.imap.providers import PROVIDERS
-from mcp_proton.imap.providers import Name as ProviderName
-from mcp_proton.jmap.endpoint import origin
-
-from . import trial
-from .asking import ask, say
-from .wanted import hosted, located
+from mcp_proton.imap.login.endpoint import Pin, TlsMode
+from mcp_proton.imap.login.providers import PROVIDERS
+from mcp_proton.imap.login.providers import Name as ProviderName
+from mcp_proton.jmap.protocol.endpoint import origin
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from mcp_proton.admin.wanted import Wanted
     from mcp_proton.config.tables import Account
-
-    from .wanted import Wanted
 
 _STANDARD_PORTS = {Security.TLS: 993, Security.STARTTLS: 143, Security.PLAIN: 143}
 _COMPARE_BRIDGE = (

@@ -13,19 +13,18 @@ from typing import Annotated
 from cyclopts import App, Parameter, validators
 
 from mcp_proton import bootstrap
+from mcp_proton.admin import access, login, server
+from mcp_proton.admin.asking import SaidNoError, interactive, say
+from mcp_proton.admin.exits import Exit
+from mcp_proton.admin.printing import AsJson, Printer
+from mcp_proton.admin.programs import Program
+from mcp_proton.admin.wanted import Wanted, account_name, check, require
+from mcp_proton.admin.writing import Prepared, agreed, tell, write
 from mcp_proton.config.tables import Kind, Profile, Security
 from mcp_proton.domain.complaint import Complaint, Misconfigured
-from mcp_proton.imap.providers import Name as ProviderName
-from mcp_proton.jmap.endpoint import Auth
+from mcp_proton.imap.login.providers import Name as ProviderName
+from mcp_proton.jmap.protocol.endpoint import Auth
 from mcp_proton.policy.presets import Preset
-
-from . import access, login, server
-from .asking import SaidNoError, interactive, say
-from .exits import Exit
-from .printing import AsJson, Printer
-from .programs import Program
-from .wanted import Wanted, account_name, check, require
-from .writing import Prepared, agreed, tell, write
 
 app = App(
     name="setup",

@@ -12,10 +12,9 @@ from typing import Annotated
 from cyclopts import App, Parameter, validators
 
 from mcp_proton import bootstrap
+from mcp_proton.admin.exits import Exit
+from mcp_proton.admin.printing import AsJson, Printer
 from mcp_proton.simulator import replay as play
-
-from .exits import Exit
-from .printing import AsJson, Printer
 
 app = App(
     name="simulator",

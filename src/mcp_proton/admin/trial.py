@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from mcp_proton import bootstrap
 from mcp_proton.domain.errors import MailError
 from mcp_proton.domain.ports import Standing
-from mcp_proton.imap import opening
-from mcp_proton.imap.endpoint import Endpoint, Pin
 from mcp_proton.imap.limits import Timing
+from mcp_proton.imap.login.endpoint import Endpoint, Pin
+from mcp_proton.imap.protocol import opening
 
 if TYPE_CHECKING:
     from mcp_proton.config.tables import Account, Security

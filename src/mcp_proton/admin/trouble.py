@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from cyclopts import CycloptsError, MissingArgumentError, UnknownCommandError, UnknownOptionError, UnusedCliTokensError
 
+from mcp_proton.admin.asking import NobodyAnsweredError, NobodyToAskError, SaidNoError
+from mcp_proton.admin.exits import Exit, of_status
 from mcp_proton.domain.errors import Invalid, MailError
-
-from .asking import NobodyAnsweredError, NobodyToAskError, SaidNoError
-from .exits import Exit, of_status
 
 if TYPE_CHECKING:
     pass

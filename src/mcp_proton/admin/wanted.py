@@ -7,23 +7,21 @@ from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
+from mcp_proton.admin.asking import NobodyToAskError, ask, interactive, say
 from mcp_proton.config.tables import Account, ClientName, Host, Kind, Slug, Url
 from mcp_proton.domain.errors import Invalid
-from mcp_proton.imap.providers import PROVIDERS
-from mcp_proton.jmap.endpoint import Auth
+from mcp_proton.imap.login.providers import PROVIDERS
+from mcp_proton.jmap.protocol.endpoint import Auth
 from mcp_proton.policy.presets import Preset
 from mcp_proton.policy.reading import Recipient
-
-from .asking import NobodyToAskError, ask, interactive, say
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from mcp_proton.admin.programs import Program
     from mcp_proton.config.tables import Config, Profile, Security
-    from mcp_proton.imap.providers import Name as Provider
-
-    from .programs import Program
+    from mcp_proton.imap.login.providers import Name as Provider
 
 T = TypeVar("T")
 FIRST = "personal"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from mcp_proton.config.tables import Account
-    from mcp_proton.services.service import MailService
+    from mcp_proton.services.door.service import MailService
 
 Demo = Annotated[
     bool,

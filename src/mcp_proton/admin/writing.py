@@ -7,19 +7,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mcp_proton import bootstrap
+from mcp_proton.admin import access
+from mcp_proton.admin.asking import confirm, say
+from mcp_proton.admin.exits import Exit
+from mcp_proton.admin.programs import guide, snippet, started
 from mcp_proton.config import editing
 from mcp_proton.config.tables import BY_HAND, Account, Kind
 from mcp_proton.storage.vault import Vault
 
-from . import access
-from .asking import confirm, say
-from .exits import Exit
-from .programs import guide, snippet, started
-
 if TYPE_CHECKING:
-    from .access import Admitted, Choice
-    from .login import Login
-    from .printing import Printer
+    from mcp_proton.admin.access import Admitted, Choice
+    from mcp_proton.admin.login import Login
+    from mcp_proton.admin.printing import Printer
 
 
 @dataclass(frozen=True)

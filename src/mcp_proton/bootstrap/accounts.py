@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from mcp_proton.domain.ports import MailBackend, SecretProvider
     from mcp_proton.imap.backend import ImapBackend
     from mcp_proton.imap.backend import Settings as More
-    from mcp_proton.imap.endpoint import Credentials, Endpoint, TlsMode
-    from mcp_proton.imap.indexing import DateIndexStore
+    from mcp_proton.imap.finding.indexing import DateIndexStore
     from mcp_proton.imap.limits import Timing
-    from mcp_proton.imap.outlet import Outlet
+    from mcp_proton.imap.login.endpoint import Credentials, Endpoint, TlsMode
+    from mcp_proton.imap.submission.outlet import Outlet
     from mcp_proton.jmap.backend import JmapBackend
 
 _IDENTITY = {"name": "mcp-proton", "version": __version__}
@@ -65,7 +65,7 @@ class Accounts:
 def served(found: Settings, vault: SecretProvider, known: KnownFindings) -> Accounts:
     """Return the owner's accounts as the service uses them: what they remember lies in the state folder."""
     from mcp_proton.imap.backend import ImapBackend
-    from mcp_proton.services.wrappers import RetryReads
+    from mcp_proton.services.door.wrappers import RetryReads
     from mcp_proton.storage.dates import FileDateIndexes
     from mcp_proton.storage.sightings import FileSightings
 
@@ -120,7 +120,7 @@ def backend(
 
 def _jmap(name: str, account: Account, password: Callable[[], Awaitable[str]]) -> JmapBackend:
     from mcp_proton.jmap.backend import JmapBackend
-    from mcp_proton.jmap.endpoint import Auth, Credentials, Endpoint
+    from mcp_proton.jmap.protocol.endpoint import Auth, Credentials, Endpoint
 
     place = Endpoint(account.url or "", tuple(account.origins or ()))
     auth = Auth.BEARER if account.by_token else Auth.BASIC
@@ -150,7 +150,7 @@ def _bridge(
 
 def endpoint(account: Account) -> Endpoint:
     """Return where an account's server is and how it is trusted."""
-    from mcp_proton.imap.endpoint import Endpoint, Pin
+    from mcp_proton.imap.login.endpoint import Endpoint, Pin
 
     return Endpoint(
         host=account.host,
@@ -163,7 +163,7 @@ def endpoint(account: Account) -> Endpoint:
 
 def submission(account: Account) -> Endpoint:
     """Return where an account's mail is handed over, and how that server is trusted."""
-    from mcp_proton.imap.endpoint import Endpoint, Pin
+    from mcp_proton.imap.login.endpoint import Endpoint, Pin
 
     pinned = account.submission_certificate
     return Endpoint(
@@ -177,7 +177,7 @@ def submission(account: Account) -> Endpoint:
 
 def outlet(account: Account, login: Credentials) -> Outlet | None:
     """Return where an account's mail leaves it; None where the owner switched sending off."""
-    from mcp_proton.imap.outlet import Outlet
+    from mcp_proton.imap.submission.outlet import Outlet
 
     if not account.sending:
         return None
@@ -187,7 +187,7 @@ def outlet(account: Account, login: Credentials) -> Outlet | None:
 
 def tls_mode(security: Security) -> TlsMode:
     """Return the connection's TLS mode for the owner's word for it."""
-    from mcp_proton.imap.endpoint import TlsMode
+    from mcp_proton.imap.login.endpoint import TlsMode
 
     modes = {Security.STARTTLS: TlsMode.STARTTLS, Security.TLS: TlsMode.IMPLICIT, Security.PLAIN: TlsMode.PLAIN}
     return modes[security]

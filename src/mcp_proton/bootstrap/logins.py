@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from mcp_proton.config.renewal import Renewal
     from mcp_proton.config.tables import Account
     from mcp_proton.domain.ports import SecretProvider
-    from mcp_proton.imap.access_tokens import AccessTokens, Issued
-    from mcp_proton.imap.endpoint import Credentials
+    from mcp_proton.imap.login.access_tokens import AccessTokens, Issued
+    from mcp_proton.imap.login.endpoint import Credentials
 
 
 def places(accounts: Mapping[str, Account]) -> dict[str, str]:
@@ -31,7 +31,7 @@ def client_of(account: str) -> str:
 
 def credentials(name: str, account: Account, vault: SecretProvider) -> Credentials:
     """Who logs in, and with what."""
-    from mcp_proton.imap.endpoint import Credentials
+    from mcp_proton.imap.login.endpoint import Credentials
 
     return Credentials(account.username, lambda: vault.secret(name), _tokens(name, account, vault))
 
@@ -39,7 +39,7 @@ def credentials(name: str, account: Account, vault: SecretProvider) -> Credentia
 def _tokens(name: str, account: Account, vault: SecretProvider) -> AccessTokens | None:
     if not account.by_token:
         return None
-    from mcp_proton.imap import access_tokens
+    from mcp_proton.imap.login import access_tokens
 
     async def given() -> Issued:
         return access_tokens.printed(await vault.secret(name), time.time())
@@ -48,7 +48,7 @@ def _tokens(name: str, account: Account, vault: SecretProvider) -> AccessTokens 
 
 
 def _renewed(name: str, account: Account, renewal: Renewal, vault: SecretProvider) -> Callable[[], Awaitable[Issued]]:
-    from mcp_proton.imap.oauth import Client, Renewing
+    from mcp_proton.imap.login.oauth import Client, Renewing
 
     client = Client(
         account.token_url or "",

@@ -11,9 +11,9 @@ from mcp_proton.config import folders as places
 from mcp_proton.config.reading import load
 from mcp_proton.policy.model import Policy
 from mcp_proton.policy.reading import PolicyReader
-from mcp_proton.storage.policyfile import PolicyFile
-from mcp_proton.storage.switchfile import SwitchFile
-from mcp_proton.storage.tomllines import Lines, parse
+from mcp_proton.storage.access.policyfile import PolicyFile
+from mcp_proton.storage.access.switchfile import SwitchFile
+from mcp_proton.storage.access.tomllines import Lines, parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

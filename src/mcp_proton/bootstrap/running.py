@@ -18,20 +18,20 @@ from mcp_proton.bootstrap.store import migrated, passkeys_in, sign_ins_in, token
 from mcp_proton.config.inforce import ConfigFile
 from mcp_proton.domain.errors import MailError
 from mcp_proton.policy.model import Policy
-from mcp_proton.storage.switchfile import SwitchFile
+from mcp_proton.storage.access.switchfile import SwitchFile
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping
 
-    from mcp_proton.bridge.trials import Trials
+    from mcp_proton.bridge.trying.trials import Trials
     from mcp_proton.domain.ports import SecretProvider
-    from mcp_proton.services.service import MailService
+    from mcp_proton.services.door.service import MailService
+    from mcp_proton.storage.access.links import SqlLinks
+    from mcp_proton.storage.access.passkeys import SqlPasskeys
+    from mcp_proton.storage.access.sign_ins import SqlSignIns
+    from mcp_proton.storage.access.tokens import SqlTokens
     from mcp_proton.storage.artifacts import FileArtifacts
-    from mcp_proton.storage.journal import SqlJournal
-    from mcp_proton.storage.links import SqlLinks
-    from mcp_proton.storage.passkeys import SqlPasskeys
-    from mcp_proton.storage.sign_ins import SqlSignIns
-    from mcp_proton.storage.tokens import SqlTokens
+    from mcp_proton.storage.journals.journal import SqlJournal
 
 TIDY_AFTER = 30.0
 
@@ -77,26 +77,26 @@ async def real(environ: Mapping[str, str]) -> AsyncIterator[Running]:
 @asynccontextmanager
 async def opened(found: Settings, vault: SecretProvider, environ: Mapping[str, str]) -> AsyncIterator[Running]:
     """Open the world that `found` describes, with the passwords of `vault`."""
-    from mcp_proton.bridge.trials import Trials
+    from mcp_proton.bridge.trying.trials import Trials
     from mcp_proton.documents.reading import ChildDocuments
     from mcp_proton.domain.effects import Effect
-    from mcp_proton.services import registry
-    from mcp_proton.services.service import MailService
-    from mcp_proton.services.world import Settings as ServiceSettings
-    from mcp_proton.services.world import World
+    from mcp_proton.services.door import registry
+    from mcp_proton.services.door.service import MailService
+    from mcp_proton.services.door.world import Settings as ServiceSettings
+    from mcp_proton.services.door.world import World
+    from mcp_proton.storage.access.channels import SqlChannels
+    from mcp_proton.storage.access.links import SqlLinks
+    from mcp_proton.storage.access.policyfile import PolicyInForce
+    from mcp_proton.storage.access.switches import SqlSwitches
     from mcp_proton.storage.artifacts import FileArtifacts
-    from mcp_proton.storage.channels import SqlChannels
     from mcp_proton.storage.database import Database
     from mcp_proton.storage.draft_notes import SqlDraftNotes
     from mcp_proton.storage.files import private_folder
-    from mcp_proton.storage.journal import SqlJournal
+    from mcp_proton.storage.folders.mail_files import FileMailFiles
+    from mcp_proton.storage.journals.journal import SqlJournal
     from mcp_proton.storage.leases import SqlLeases
-    from mcp_proton.storage.links import SqlLinks
-    from mcp_proton.storage.mail_files import FileMailFiles
-    from mcp_proton.storage.policyfile import PolicyInForce
     from mcp_proton.storage.runners import Runner
     from mcp_proton.storage.sendings import SqlSendings
-    from mcp_proton.storage.switches import SqlSwitches
 
     clock, kept = SystemClock(), found.config.storage
     private_folder(found.folders.state)

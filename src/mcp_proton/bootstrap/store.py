@@ -13,19 +13,19 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mcp_proton.bootstrap.owner import Settings
-    from mcp_proton.storage.channels import SqlChannels
+    from mcp_proton.storage.access.channels import SqlChannels
+    from mcp_proton.storage.access.passkeys import SqlPasskeys
+    from mcp_proton.storage.access.sign_ins import SqlSignIns
+    from mcp_proton.storage.access.switches import SqlSwitches
+    from mcp_proton.storage.access.tokens import SqlTokens
     from mcp_proton.storage.database import Database
-    from mcp_proton.storage.passkeys import SqlPasskeys
-    from mcp_proton.storage.sign_ins import SqlSignIns
-    from mcp_proton.storage.switches import SqlSwitches
-    from mcp_proton.storage.tokens import SqlTokens
 
 
 @asynccontextmanager
 async def switched(found: Settings) -> AsyncIterator[tuple[SqlSwitches, SqlChannels]]:
     """Open the owner's switches and the clients' live checks, without the rest of the world."""
-    from mcp_proton.storage.channels import SqlChannels
-    from mcp_proton.storage.switches import SqlSwitches
+    from mcp_proton.storage.access.channels import SqlChannels
+    from mcp_proton.storage.access.switches import SqlSwitches
 
     async with _store(found) as database:
         clock = SystemClock()
@@ -61,21 +61,21 @@ async def _store(found: Settings) -> AsyncIterator[Database]:
 
 def tokens_in(found: Settings, database: Database) -> SqlTokens:
     """Return the clients' tokens in a database that is open."""
-    from mcp_proton.storage.tokens import SqlTokens
+    from mcp_proton.storage.access.tokens import SqlTokens
 
     return SqlTokens(database, found.folders.state / "tokens.changed", SystemClock())
 
 
 def passkeys_in(database: Database) -> SqlPasskeys:
     """Return the owner's passkeys in a database that is open."""
-    from mcp_proton.storage.passkeys import SqlPasskeys
+    from mcp_proton.storage.access.passkeys import SqlPasskeys
 
     return SqlPasskeys(database, SystemClock())
 
 
 def sign_ins_in(found: Settings, database: Database) -> SqlSignIns:
     """Return what programs were given, in a database that is open."""
-    from mcp_proton.storage.sign_ins import SqlSignIns
+    from mcp_proton.storage.access.sign_ins import SqlSignIns
 
     return SqlSignIns(database, found.folders.state / "sign_ins.changed", SystemClock())
 

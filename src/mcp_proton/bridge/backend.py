@@ -8,39 +8,42 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from mcp_proton.bridge import evidence, filing, proof, roles, sending
-from mcp_proton.bridge.appending import BridgeAppending
-from mcp_proton.bridge.departed import Departed
-from mcp_proton.bridge.destroying import Destroying
-from mcp_proton.bridge.labelling import Labelling
-from mcp_proton.bridge.looking import MARKS
-from mcp_proton.bridge.mailbox_changes import MailboxChanges
-from mcp_proton.bridge.occurrences import SHOWING, Occurrences
-from mcp_proton.bridge.outbox import BridgeOutbox
-from mcp_proton.bridge.reattaching import Reattaching
-from mcp_proton.bridge.sent_lately import SentLately
+from mcp_proton.bridge import roles
+from mcp_proton.bridge.changing import filing, proof, sending
+from mcp_proton.bridge.changing.destroying import Destroying
+from mcp_proton.bridge.changing.labelling import Labelling
+from mcp_proton.bridge.changing.looking import MARKS
+from mcp_proton.bridge.changing.mailbox_changes import MailboxChanges
+from mcp_proton.bridge.changing.occurrences import SHOWING, Occurrences
+from mcp_proton.bridge.changing.reattaching import Reattaching
+from mcp_proton.bridge.handing_over.appending import BridgeAppending
+from mcp_proton.bridge.handing_over.departed import Departed
+from mcp_proton.bridge.handing_over.outbox import BridgeOutbox
+from mcp_proton.bridge.handing_over.sent_lately import SentLately
 from mcp_proton.bridge.sync import Look, SyncWatch
+from mcp_proton.bridge.trying import evidence
 from mcp_proton.domain.errors import MailError, NotSynced, Unsupported
 from mcp_proton.domain.findings import NoFindings
 from mcp_proton.domain.mail import Role
 from mcp_proton.domain.outcome import Ending
 from mcp_proton.domain.ports import Health, Standing
-from mcp_proton.imap import commands, health
+from mcp_proton.imap import health
 from mcp_proton.imap.backend import ImapBackend
-from mcp_proton.imap.criteria import CHEAP, Kind
+from mcp_proton.imap.changing.flagging import Flagging
+from mcp_proton.imap.changing.marks import Mark
 from mcp_proton.imap.errors import Rejected
-from mcp_proton.imap.flagging import Flagging
+from mcp_proton.imap.finding.criteria import CHEAP, Kind
+from mcp_proton.imap.finding.search import Habits
 from mcp_proton.imap.mailboxes import wire_name
-from mcp_proton.imap.marks import Mark
-from mcp_proton.imap.search import Habits
+from mcp_proton.imap.protocol import commands
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
     from typing import Unpack
 
-    from mcp_proton.bridge.evidence import Version
     from mcp_proton.bridge.sync import Sightings
+    from mcp_proton.bridge.trying.evidence import Version
     from mcp_proton.domain.consequences import EffectTable
     from mcp_proton.domain.findings import Finding, KnownFindings
     from mcp_proton.domain.handles import Handle
@@ -50,8 +53,8 @@ if TYPE_CHECKING:
     from mcp_proton.domain.ports import Coverage, FlagChange, Found, Home, Page
     from mcp_proton.domain.query import Query
     from mcp_proton.imap.backend import Settings
-    from mcp_proton.imap.endpoint import Credentials, Endpoint
-    from mcp_proton.imap.responses import ListEntry
+    from mcp_proton.imap.login.endpoint import Credentials, Endpoint
+    from mcp_proton.imap.protocol.responses import ListEntry
 
 
 _RECOVERED = b"Recovered Messages"

@@ -14,7 +14,7 @@ from mcp_proton.imap import roles
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from mcp_proton.imap.responses import ListEntry
+    from mcp_proton.imap.protocol.responses import ListEntry
 
 FOLDERS, LABELS = "Folders", "Labels"
 

@@ -10,17 +10,17 @@ import asyncio
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from mcp_proton.bridge import evidence
+from mcp_proton.bridge.trying import evidence
 from mcp_proton.domain.errors import MailError
-from mcp_proton.imap.endpoint import Endpoint, Pin, TlsMode
 from mcp_proton.imap.errors import border, printable
 from mcp_proton.imap.limits import Timing
-from mcp_proton.imap.opening import fetch_certificate
+from mcp_proton.imap.login.endpoint import Endpoint, Pin, TlsMode
+from mcp_proton.imap.protocol.opening import fetch_certificate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from mcp_proton.bridge.evidence import Version
+    from mcp_proton.bridge.trying.evidence import Version
 
 LOOPBACK = "127.0.0.1"
 """the only address Bridge listens on"""

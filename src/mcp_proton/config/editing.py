@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
+from mcp_proton.config.reading import read
 from mcp_proton.domain.complaint import Complaint, Misconfigured
 from mcp_proton.storage.files import read_owned, write_private
-
-from .reading import read
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

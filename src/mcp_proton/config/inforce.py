@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mcp_proton.config.reading import load
 from mcp_proton.domain.complaint import Misconfigured
 from mcp_proton.storage.files import stamp
-
-from .reading import load
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from .tables import Config
+    from mcp_proton.config.tables import Config
 
 
 class ConfigFile:

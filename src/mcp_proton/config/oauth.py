@@ -5,8 +5,8 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, StrictBool, model_validator
 
-from .secrets import secret_place
-from .table import Table
+from mcp_proton.config.secrets import secret_place
+from mcp_proton.config.table import Table
 
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 Algorithm = Literal["ES256", "ES384", "RS256", "RS384", "RS512", "EdDSA", "Ed25519"]

@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
+from mcp_proton.config import aliases
+from mcp_proton.config.tables import Account, Config, Service, service_from
 from mcp_proton.domain.complaint import Complaint, Misconfigured, from_validation, nearest
+from mcp_proton.storage.access.tomllines import Lines, parse
 from mcp_proton.storage.files import read_owned
-from mcp_proton.storage.tomllines import Lines, parse
-
-from . import aliases
-from .tables import Account, Config, Service, service_from
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

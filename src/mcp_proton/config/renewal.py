@@ -4,9 +4,9 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from .oauth import Url
-from .secrets import secret_place
-from .table import Table
+from mcp_proton.config.oauth import Url
+from mcp_proton.config.secrets import secret_place
+from mcp_proton.config.table import Table
 
 
 class Renewal(Table):

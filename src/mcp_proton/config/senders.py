@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from mcp_proton.domain.errors import Invalid
 from mcp_proton.domain.mail import Identity
 from mcp_proton.domain.role_addresses import is_role_address
-from mcp_proton.imap import mail_paths
-from mcp_proton.mime.addresses import addresses
+from mcp_proton.imap.submission import mail_paths
+from mcp_proton.mime.header.addresses import addresses
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, StrictInt, model_validator
 
-from .table import Table
+from mcp_proton.config.table import Table
 
 DEFAULT_LISTEN = "127.0.0.1:8420"
 _UNIX = "unix:"

@@ -5,13 +5,12 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
+from mcp_proton.config.oauth import Url
+from mcp_proton.config.secrets import secret_place
+from mcp_proton.config.table import Table
 from mcp_proton.domain.errors import MailError
 from mcp_proton.domain.redirects import SHIPPED, is_rule
 from mcp_proton.domain.web_address import WebAddress
-
-from .oauth import Url
-from .secrets import secret_place
-from .table import Table
 
 
 class By(StrEnum):

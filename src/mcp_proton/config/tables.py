@@ -16,23 +16,22 @@ from pydantic import (
     model_validator,
 )
 
+from mcp_proton.config import senders
+from mcp_proton.config.oauth import OAuth, Words
+from mcp_proton.config.renewal import Renewal
+from mcp_proton.config.secrets import CALLER, account_secret
+from mcp_proton.config.serving import Serving, place
+from mcp_proton.config.signing_in import By, SigningIn
+from mcp_proton.config.table import Table
 from mcp_proton.domain.caller import owner
 from mcp_proton.domain.errors import MailError
 from mcp_proton.domain.handles import SLUG
 from mcp_proton.domain.mail import Identity
-from mcp_proton.imap.endpoint import TlsMode
-from mcp_proton.imap.providers import PROVIDERS
-from mcp_proton.imap.providers import Name as Provider
-from mcp_proton.imap.providers import Provider as KnownProvider
-from mcp_proton.jmap.endpoint import Auth, Endpoint
-
-from . import senders
-from .oauth import OAuth, Words
-from .renewal import Renewal
-from .secrets import CALLER, account_secret
-from .serving import Serving, place
-from .signing_in import By, SigningIn
-from .table import Table
+from mcp_proton.imap.login.endpoint import TlsMode
+from mcp_proton.imap.login.providers import PROVIDERS
+from mcp_proton.imap.login.providers import Name as Provider
+from mcp_proton.imap.login.providers import Provider as KnownProvider
+from mcp_proton.jmap.protocol.endpoint import Auth, Endpoint
 
 OWNER = owner().name
 _FINGERPRINT = re.compile(r"sha256:([0-9a-f]{2}:?){32}", re.IGNORECASE)

@@ -7,7 +7,7 @@ import zlib
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, BinaryIO
 
-from .refusals import MOST_UNPACKED, Reason, Unreadable
+from mcp_proton.documents.refusals import MOST_UNPACKED, Reason, Unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

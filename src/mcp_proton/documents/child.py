@@ -14,12 +14,11 @@ import os
 import sys
 from typing import Any, BinaryIO, Protocol, cast
 
+from mcp_proton.documents.confinement import Limits, bound, seal
+from mcp_proton.documents.kinds import IN_CHARSETS, Kind, recognise
+from mcp_proton.documents.pages import Pages
+from mcp_proton.documents.refusals import Reason, Unreadable
 from mcp_proton.domain.documents import Claim, Excerpt, Span
-
-from .confinement import Limits, bound, seal
-from .kinds import IN_CHARSETS, Kind, recognise
-from .pages import Pages
-from .refusals import Reason, Unreadable
 
 
 class Reader(Protocol):

@@ -7,10 +7,9 @@ import pkgutil
 from contextlib import suppress
 from typing import TYPE_CHECKING, BinaryIO
 
+from mcp_proton.documents.kinds import MOST_OF_A_TEXT
 from mcp_proton.domain.mail import Part
-from mcp_proton.mime import charset, text
-
-from .kinds import MOST_OF_A_TEXT
+from mcp_proton.mime.decoding import charset, text
 
 if TYPE_CHECKING:
     from mcp_proton.domain.documents import Claim

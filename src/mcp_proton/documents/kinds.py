@@ -7,9 +7,8 @@ import zipfile
 from enum import StrEnum
 from typing import TYPE_CHECKING, BinaryIO
 
+from mcp_proton.documents.refusals import Reason, Unreadable
 from mcp_proton.domain.documents import Claim
-
-from .refusals import Reason, Unreadable
 
 if TYPE_CHECKING:
     from mcp_proton.domain.mail import Attachment

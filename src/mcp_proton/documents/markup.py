@@ -8,7 +8,7 @@ from xml.etree.ElementTree import ParseError
 from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import DefusedXMLParser
 
-from .refusals import Reason, Unreadable
+from mcp_proton.documents.refusals import Reason, Unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

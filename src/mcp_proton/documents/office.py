@@ -6,13 +6,13 @@ import posixpath
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from . import markup
-from .refusals import Reason, Unreadable
+from mcp_proton.documents import markup
+from mcp_proton.documents.refusals import Reason, Unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from .archive import Archive
+    from mcp_proton.documents.archive import Archive
 
 
 @dataclass(frozen=True, slots=True)

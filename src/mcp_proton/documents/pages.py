@@ -5,11 +5,10 @@ What is kept is neutralised page by page, so that an offset into a page means th
 
 from __future__ import annotations
 
+from mcp_proton.documents.refusals import Reason, Unreadable
 from mcp_proton.domain.documents import Excerpt, Passage, Span
-from mcp_proton.mime.characters import line, visible
+from mcp_proton.mime.decoding.characters import line, visible
 from mcp_proton.mime.neutral import neutralise
-
-from .refusals import Reason, Unreadable
 
 MOST_PAGES = 500
 """At most so many pages are in one excerpt, however empty they are."""

@@ -17,11 +17,10 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from mcp_proton.documents.confinement import Limits
+from mcp_proton.documents.kinds import claim
+from mcp_proton.documents.refusals import Reason, Unreadable, told
 from mcp_proton.domain.documents import Claim, Excerpt, Passage, Span
-
-from .confinement import Limits
-from .kinds import claim
-from .refusals import Reason, Unreadable, told
 
 if TYPE_CHECKING:
     from mcp_proton.domain.mail import Attachment

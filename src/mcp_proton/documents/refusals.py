@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from mcp_proton.domain.errors import Invalid, MailError, Unsupported
 
 if TYPE_CHECKING:
-    from .confinement import Limits
+    from mcp_proton.documents.confinement import Limits
 
 MOST_UNPACKED = 256 << 20
 """Octets that the parts of an archive unpack to, together."""

@@ -8,16 +8,16 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
 
-from .consequences import EffectTable
-from .errors import Invalid
-from .handles import Handle
-from .mail import Envelope, Identity, Mailbox, Role, Structure
-from .outcome import Fate
-from .outgoing import Octets, Submits
-from .powers import Quota, ServerPowers
-from .query import Query
-from .transfer import Whole
-from .walk import Interval, Stretch
+from mcp_proton.domain.consequences import EffectTable
+from mcp_proton.domain.errors import Invalid
+from mcp_proton.domain.handles import Handle
+from mcp_proton.domain.mail import Envelope, Identity, Mailbox, Role, Structure
+from mcp_proton.domain.outcome import Fate
+from mcp_proton.domain.outgoing import Octets, Submits
+from mcp_proton.domain.powers import Quota, ServerPowers
+from mcp_proton.domain.query import Query
+from mcp_proton.domain.transfer import Whole
+from mcp_proton.domain.walk import Interval, Stretch
 
 
 class Standing(StrEnum):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from .effects import Effect
+from mcp_proton.domain.effects import Effect
 
 
 class Audience(StrEnum):

@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from .errors import MailError
+from mcp_proton.domain.errors import MailError
 
 Key = tuple[str | int, ...]
 """The way to a value: `("rules", 2, "effect")` is the key `effect` of the third `[[rules]]`."""

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from .effects import Effect
-from .errors import Unsupported
-from .mail import Role
+from mcp_proton.domain.effects import Effect
+from mcp_proton.domain.errors import Unsupported
+from mcp_proton.domain.mail import Role
 
 
 class Evidence(StrEnum):

@@ -9,22 +9,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 from zoneinfo import ZoneInfo
 
-from .caller import Caller
-from .consequences import Consequence
-from .documents import Documents
-from .draft_notes import DraftNotes
-from .effects import Effect
-from .handles import Handle
-from .lease import Lease
-from .links import Links
-from .mail import Mailbox, Role
-from .outcome import Fate, Tally
-from .outgoing import Letter, Octets
-from .plan import Doubt
-from .ports import Artifacts, Clock, Journal, MailBackend
-from .remote import Remote
-from .sendings import Sending, Sendings
-from .transfer import MailFiles
+from mcp_proton.domain.caller import Caller
+from mcp_proton.domain.consequences import Consequence
+from mcp_proton.domain.documents import Documents
+from mcp_proton.domain.draft_notes import DraftNotes
+from mcp_proton.domain.effects import Effect
+from mcp_proton.domain.handles import Handle
+from mcp_proton.domain.lease import Lease
+from mcp_proton.domain.links import Links
+from mcp_proton.domain.mail import Mailbox, Role
+from mcp_proton.domain.outcome import Fate, Tally
+from mcp_proton.domain.outgoing import Letter, Octets
+from mcp_proton.domain.plan import Doubt
+from mcp_proton.domain.ports import Artifacts, Clock, Journal, MailBackend
+from mcp_proton.domain.remote import Remote
+from mcp_proton.domain.sendings import Sending, Sendings
+from mcp_proton.domain.transfer import MailFiles
 
 Act = Callable[[MailBackend, Mailbox, Sequence[Handle]], Awaitable[Sequence[Fate]]]
 """Acts on some messages of one mailbox, all at once, and tells how each ended."""
@@ -32,9 +32,9 @@ Known = Callable[[MailBackend, Sequence[Handle]], Awaitable[Mapping[Handle, str]
 """Says what each can be found again by: asked of a chunk before its intent is written."""
 
 if TYPE_CHECKING:
-    from .operation import Result
-    from .outcome import Outcome, Record
-    from .plan import Plan
+    from mcp_proton.domain.operation import Result
+    from mcp_proton.domain.outcome import Outcome, Record
+    from mcp_proton.domain.plan import Plan
 
 
 @dataclass(frozen=True, slots=True)

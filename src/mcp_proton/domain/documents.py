@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from .mail import Attachment
+from mcp_proton.domain.mail import Attachment
 
 
 @dataclass(frozen=True, slots=True)

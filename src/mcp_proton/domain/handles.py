@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from .errors import Invalid
+from mcp_proton.domain.errors import Invalid
 
 SLUG = r"[a-z][a-z0-9-]{0,15}"
 _HANDLE = re.compile(rf"({SLUG})\.([a-z2-7]{{6}})\.([A-Za-z0-9_-]{{1,255}})")

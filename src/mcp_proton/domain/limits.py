@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from .effects import Effect
+from mcp_proton.domain.effects import Effect
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple
 
-from .handles import Handle, mailbox_tag
+from mcp_proton.domain.handles import Handle, mailbox_tag
 
 
 class Role(StrEnum):

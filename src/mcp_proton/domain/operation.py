@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict
 
-from .caller import Audience
-from .effects import READING, Effect
-from .handles import Handle
-from .outcome import Fate, Status
-from .plan import Impact, ReviewLine, Unfamiliar
+from mcp_proton.domain.caller import Audience
+from mcp_proton.domain.effects import READING, Effect
+from mcp_proton.domain.handles import Handle
+from mcp_proton.domain.outcome import Fate, Status
+from mcp_proton.domain.plan import Impact, ReviewLine, Unfamiliar
 
 if TYPE_CHECKING:
-    from .context import Context
+    from mcp_proton.domain.context import Context
 
 
 class Request(BaseModel):

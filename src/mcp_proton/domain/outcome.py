@@ -8,9 +8,9 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Generic, TypeVar
 
-from .effects import Effect
-from .errors import Conflict, MailError
-from .handles import Handle
+from mcp_proton.domain.effects import Effect
+from mcp_proton.domain.errors import Conflict, MailError
+from mcp_proton.domain.handles import Handle
 
 
 class Status(StrEnum):

@@ -8,8 +8,8 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Protocol
 
-from .handles import Handle
-from .mail import Address
+from mcp_proton.domain.handles import Handle
+from mcp_proton.domain.mail import Address
 
 
 class Passage(StrEnum):

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
-from .effects import Effect
-from .handles import Handle
-from .mail import Role
+from mcp_proton.domain.effects import Effect
+from mcp_proton.domain.handles import Handle
+from mcp_proton.domain.mail import Role
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
-from .backend import (
+from mcp_proton.domain.backend import (
     HOME,
     LARGEST_VERSION,
     Coverage,
@@ -23,10 +23,10 @@ from .backend import (
     Page,
     Standing,
 )
-from .caller import Caller
-from .limits import Limit
-from .outcome import Fate, Record, Status
-from .plan import Plan
+from mcp_proton.domain.caller import Caller
+from mcp_proton.domain.limits import Limit
+from mcp_proton.domain.outcome import Fate, Record, Status
+from mcp_proton.domain.plan import Plan
 
 __all__ = [
     "HOME",

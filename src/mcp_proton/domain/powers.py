@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
-from .errors import Unsupported
-from .handles import Handle
-from .mail import Envelope, Identity, Mailbox
+from mcp_proton.domain.errors import Unsupported
+from mcp_proton.domain.handles import Handle
+from mcp_proton.domain.mail import Envelope, Identity, Mailbox
 
 
 @dataclass(frozen=True, slots=True)

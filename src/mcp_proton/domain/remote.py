@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
-from .web_address import WebAddress
+from mcp_proton.domain.web_address import WebAddress
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .effects import Effect
+from mcp_proton.domain.effects import Effect
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -15,8 +15,8 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Protocol
 
-from .handles import Handle
-from .outgoing import Accepted
+from mcp_proton.domain.handles import Handle
+from mcp_proton.domain.outgoing import Accepted
 
 
 class Stage(StrEnum):

@@ -10,8 +10,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
 
-from .mail import Envelope
-from .outgoing import Octets
+from mcp_proton.domain.mail import Envelope
+from mcp_proton.domain.outgoing import Octets
 
 
 class Form(StrEnum):

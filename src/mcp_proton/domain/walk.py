@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from .handles import Handle
+from mcp_proton.domain.handles import Handle
 
 
 @dataclass(frozen=True, slots=True)

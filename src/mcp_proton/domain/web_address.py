@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import idna
 
-from .errors import Invalid
+from mcp_proton.domain.errors import Invalid
 
 LONGEST = 2048
 HTTPS = 443

@@ -6,24 +6,25 @@ from typing import TYPE_CHECKING, TypedDict
 
 from mcp_proton.domain.errors import Invalid, MailError, Stale, Unavailable, Unsupported
 from mcp_proton.domain.ports import Health, Standing
-from mcp_proton.imap import effect_tables, features, gmail, health, providers, roles, senders
-from mcp_proton.imap.appending import Appending
+from mcp_proton.imap import effect_tables, features, gmail, health, roles
+from mcp_proton.imap.changing.appending import Appending
+from mcp_proton.imap.changing.filing import GMAIL, STANDARD, Filing, Manners
+from mcp_proton.imap.changing.flagging import Flagging
+from mcp_proton.imap.changing.homes import Homes
+from mcp_proton.imap.changing.mailbox_changes import MailboxChanges
+from mcp_proton.imap.changing.marks import Marks, MessageIdToken
+from mcp_proton.imap.changing.proving import Proving
 from mcp_proton.imap.errors import ConnectionLost, printable
-from mcp_proton.imap.filing import GMAIL, STANDARD, Filing, Manners
-from mcp_proton.imap.flagging import Flagging
-from mcp_proton.imap.homes import Homes
-from mcp_proton.imap.idwalk import IdWalk
-from mcp_proton.imap.indexing import DateIndexes
-from mcp_proton.imap.mailbox_changes import MailboxChanges
+from mcp_proton.imap.finding.idwalk import IdWalk
+from mcp_proton.imap.finding.indexing import DateIndexes
+from mcp_proton.imap.finding.search import Habits, Searches
+from mcp_proton.imap.login.providers import PROVIDERS
 from mcp_proton.imap.mailboxes import MailboxList, wire_name
-from mcp_proton.imap.marks import Marks, MessageIdToken
 from mcp_proton.imap.messages import Messages
-from mcp_proton.imap.outbox import Outbox
-from mcp_proton.imap.pool import Pool
-from mcp_proton.imap.providers import PROVIDERS
-from mcp_proton.imap.proving import Proving
-from mcp_proton.imap.search import Habits, Searches
-from mcp_proton.imap.streaming import STEP
+from mcp_proton.imap.protocol.pool import Pool
+from mcp_proton.imap.protocol.streaming import STEP
+from mcp_proton.imap.submission import senders
+from mcp_proton.imap.submission.outbox import Outbox
 from mcp_proton.imap.tracing import Tracing
 
 if TYPE_CHECKING:
@@ -40,13 +41,14 @@ if TYPE_CHECKING:
     from mcp_proton.domain.query import Query
     from mcp_proton.domain.transfer import Whole
     from mcp_proton.domain.walk import Interval, Stretch
-    from mcp_proton.imap import pool as pools
-    from mcp_proton.imap.box import Box
-    from mcp_proton.imap.endpoint import Credentials, Endpoint
-    from mcp_proton.imap.indexing import DateIndexStore
+    from mcp_proton.imap.finding.indexing import DateIndexStore
     from mcp_proton.imap.limits import Limits, Timing
-    from mcp_proton.imap.outlet import Outlet
-    from mcp_proton.imap.responses import ListEntry
+    from mcp_proton.imap.login import providers
+    from mcp_proton.imap.login.endpoint import Credentials, Endpoint
+    from mcp_proton.imap.protocol import pool as pools
+    from mcp_proton.imap.protocol.box import Box
+    from mcp_proton.imap.protocol.responses import ListEntry
+    from mcp_proton.imap.submission.outlet import Outlet
 
 IDENTITY: Mapping[str, str] = {"name": "mcp-proton", "version": "1"}
 

@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING
 from mcp_proton.domain.errors import NotFound
 from mcp_proton.domain.transfer import Whole
 from mcp_proton.imap import envelopes
-from mcp_proton.imap.contents import batches
 from mcp_proton.imap.errors import Rejected, gone
-from mcp_proton.imap.fetching import Items
+from mcp_proton.imap.finding.contents import batches
+from mcp_proton.imap.protocol.fetching import Items
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 
     from mcp_proton.domain.mail import Envelope
-    from mcp_proton.imap.box import Box
     from mcp_proton.imap.groups import Group
-    from mcp_proton.imap.rowstream import RowStream
-    from mcp_proton.imap.streaming import ByteStream
+    from mcp_proton.imap.protocol.box import Box
+    from mcp_proton.imap.protocol.rowstream import RowStream
+    from mcp_proton.imap.protocol.streaming import ByteStream
 
 SUMMARY = Items(flags=True, internaldate=True, size=True, envelope=True)
 BODY = Items(sections=("",))

@@ -12,16 +12,17 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from mcp_proton.domain.mail import Address, Envelope
-from mcp_proton.imap import flags, keys
-from mcp_proton.mime.characters import line
-from mcp_proton.mime.dates import date
-from mcp_proton.mime.headers import message_ids
-from mcp_proton.mime.words import decode_words
+from mcp_proton.imap import keys
+from mcp_proton.imap.protocol import flags
+from mcp_proton.mime.decoding.characters import line
+from mcp_proton.mime.decoding.words import decode_words
+from mcp_proton.mime.header.dates import date
+from mcp_proton.mime.header.headers import message_ids
 
 if TYPE_CHECKING:
     from mcp_proton.domain.mail import Mailbox
-    from mcp_proton.imap import envelope as raw
-    from mcp_proton.imap.rows import FetchRow
+    from mcp_proton.imap.protocol import envelope as raw
+    from mcp_proton.imap.protocol.rows import FetchRow
 
 _Q = rb"q\?(?:[!-<>@-\[\]-~]|=[0-9a-f]{2})*+"
 _B = rb"b\?(?:[a-z0-9+/]{4})*+(?:[a-z0-9+/]{2}==|[a-z0-9+/]{3}=)?"

@@ -25,7 +25,7 @@ from mcp_proton.domain.errors import MailError, Stale, Unavailable, Untrusted
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcp_proton.imap.codes import Code, CodeValue
+    from mcp_proton.imap.protocol.codes import Code, CodeValue
 
 SERVER_TEXT_KEPT = 200
 _UNPRINTABLE = re.compile(r"[^\x20-\x7e\xa0-\U0010ffff]|[\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from collections.abc import Set as AbstractSet
 
-    from mcp_proton.imap.providers import Provider
+    from mcp_proton.imap.login.providers import Provider
 
 WORDS = (
     "search",

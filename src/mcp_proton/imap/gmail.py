@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from mcp_proton.domain.consequences import EffectTable
-    from mcp_proton.imap.providers import Provider
+    from mcp_proton.imap.login.providers import Provider
 
 EXTENSION = "X-GM-EXT-1"
 

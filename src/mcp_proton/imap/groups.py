@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from mcp_proton.domain.errors import MailError
 from mcp_proton.imap import keys
-from mcp_proton.imap.uids import UidSet
+from mcp_proton.imap.protocol.uids import UidSet
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence

@@ -6,15 +6,15 @@ import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from mcp_proton.imap import commands
 from mcp_proton.imap.errors import Rejected
+from mcp_proton.imap.protocol import commands
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from mcp_proton.domain.mail import Mailbox
-    from mcp_proton.imap.pool import Pool
-    from mcp_proton.imap.responses import ListEntry, MailboxStatus
+    from mcp_proton.imap.protocol.pool import Pool
+    from mcp_proton.imap.protocol.responses import ListEntry, MailboxStatus
 
 FRESH = 60.0
 """seconds a list is good for"""

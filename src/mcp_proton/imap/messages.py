@@ -13,13 +13,13 @@ from mcp_proton.domain.errors import MailError, NotFound, Stale
 from mcp_proton.domain.mail import Structure
 from mcp_proton.imap import envelopes, keys, structures
 from mcp_proton.imap.bulk import SUMMARY, Bulk
-from mcp_proton.imap.contents import OUTLINE
 from mcp_proton.imap.errors import Rejected, gone
-from mcp_proton.imap.fetching import FetchRange, Items
+from mcp_proton.imap.finding.contents import OUTLINE
 from mcp_proton.imap.groups import grouped
 from mcp_proton.imap.mailboxes import wire_name
-from mcp_proton.imap.streaming import STEP
-from mcp_proton.mime import selecting
+from mcp_proton.imap.protocol.fetching import FetchRange, Items
+from mcp_proton.imap.protocol.streaming import STEP
+from mcp_proton.mime.structure import selecting
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from mcp_proton.domain.handles import Handle
     from mcp_proton.domain.mail import Envelope, Mailbox
     from mcp_proton.domain.transfer import Whole
-    from mcp_proton.imap.box import Box
     from mcp_proton.imap.groups import Group
-    from mcp_proton.imap.pool import Pool
+    from mcp_proton.imap.protocol.box import Box
+    from mcp_proton.imap.protocol.pool import Pool
 
 LONGEST_HEADER = 256 * 1024
 AT_ONCE = 50

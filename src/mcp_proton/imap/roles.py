@@ -14,7 +14,7 @@ from mcp_proton.domain.mail import UNIQUE_ROLES, Mailbox, Role
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from mcp_proton.imap.responses import ListEntry
+    from mcp_proton.imap.protocol.responses import ListEntry
 
 _ATTRIBUTES: Mapping[str, Role] = {
     "\\all": Role.ALL,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcp_proton.domain.mail import Part
-from mcp_proton.mime.parameters import assemble
-from mcp_proton.mime.words import decode_words
+from mcp_proton.mime.decoding.words import decode_words
+from mcp_proton.mime.header.parameters import assemble
 
 if TYPE_CHECKING:
-    from mcp_proton.imap.bodystructure import BodyPart
+    from mcp_proton.imap.protocol.bodystructure import BodyPart
 
 UNKNOWN = Part("1", "application/octet-stream")
 """stands for a structure the server could not tell"""

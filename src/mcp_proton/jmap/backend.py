@@ -7,26 +7,27 @@ from typing import TYPE_CHECKING
 
 from mcp_proton.domain.errors import MailError, Unsupported
 from mcp_proton.domain.ports import Health
-from mcp_proton.imap import effect_tables, health, senders
+from mcp_proton.imap import effect_tables, health
 from mcp_proton.imap.errors import printable
+from mcp_proton.imap.submission import senders
 from mcp_proton.jmap import features
-from mcp_proton.jmap.appending import Appending
 from mcp_proton.jmap.blobs import Blobs
-from mcp_proton.jmap.client import Client
-from mcp_proton.jmap.filing import Filing
+from mcp_proton.jmap.changing.appending import Appending
+from mcp_proton.jmap.changing.filing import Filing
+from mcp_proton.jmap.changing.mailbox_changes import MailboxChanges
+from mcp_proton.jmap.changing.proving import Proving
+from mcp_proton.jmap.finding.idwalk import IdWalk
+from mcp_proton.jmap.finding.search import Searches
 from mcp_proton.jmap.identities import Identities
-from mcp_proton.jmap.idwalk import IdWalk
-from mcp_proton.jmap.mailbox_changes import MailboxChanges
 from mcp_proton.jmap.mailboxes import FRESH, Mailboxes
 from mcp_proton.jmap.messages import Messages
 from mcp_proton.jmap.occurrences import Occurrences
 from mcp_proton.jmap.outbox import Outbox
 from mcp_proton.jmap.powers import JmapPowers
-from mcp_proton.jmap.proving import Proving
+from mcp_proton.jmap.protocol.client import Client
+from mcp_proton.jmap.protocol.web import Web
 from mcp_proton.jmap.quotas import quotas
-from mcp_proton.jmap.search import Searches
 from mcp_proton.jmap.watching import Watch
-from mcp_proton.jmap.web import Web
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
@@ -41,9 +42,9 @@ if TYPE_CHECKING:
     from mcp_proton.domain.query import Query
     from mcp_proton.domain.transfer import Whole
     from mcp_proton.domain.walk import Interval, Stretch
-    from mcp_proton.jmap.endpoint import Credentials, Endpoint
+    from mcp_proton.jmap.protocol.endpoint import Credentials, Endpoint
+    from mcp_proton.jmap.protocol.web import Timing
     from mcp_proton.jmap.watching import Habits
-    from mcp_proton.jmap.web import Timing
 
 
 class JmapBackend:

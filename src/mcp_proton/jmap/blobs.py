@@ -7,11 +7,11 @@ import base64
 from typing import TYPE_CHECKING
 
 from mcp_proton.domain.errors import Defect
-from mcp_proton.jmap.client import Call
+from mcp_proton.jmap.protocol.client import Call
 
 if TYPE_CHECKING:
     from mcp_proton.domain.outgoing import Octets
-    from mcp_proton.jmap.client import Client
+    from mcp_proton.jmap.protocol.client import Client
 
 NAME = "b"
 """under which the blob is made, and `#b` by which later calls of the same request name it (RFC 8620 §5.3)"""

@@ -11,17 +11,19 @@ from typing import TYPE_CHECKING
 from mcp_proton.domain.mail import Role
 from mcp_proton.domain.powers import Correspondence, lacking
 from mcp_proton.domain.query import Contains, Field, Or
-from mcp_proton.jmap import envelopes, filters, values, windows, words
-from mcp_proton.jmap.client import Call, Ref
+from mcp_proton.jmap import envelopes
 from mcp_proton.jmap.errors import MethodFailed
+from mcp_proton.jmap.finding import filters, windows, words
+from mcp_proton.jmap.protocol import values
+from mcp_proton.jmap.protocol.client import Call, Ref
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mcp_proton.domain.mail import Envelope, Mailbox
-    from mcp_proton.jmap.client import Client
     from mcp_proton.jmap.mailboxes import Mailboxes
-    from mcp_proton.jmap.values import Object
+    from mcp_proton.jmap.protocol.client import Client
+    from mcp_proton.jmap.protocol.values import Object
 
 LATEST = 100
 """messages that are looked at, of either kind"""

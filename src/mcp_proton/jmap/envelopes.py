@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcp_proton.domain.mail import Address, Envelope, Flag
-from mcp_proton.jmap import keys, values
+from mcp_proton.jmap import keys
+from mcp_proton.jmap.protocol import values
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from mcp_proton.domain.mail import Mailbox
-    from mcp_proton.jmap.values import Object
+    from mcp_proton.jmap.protocol.values import Object
 
 PROPERTIES = (
     "id",

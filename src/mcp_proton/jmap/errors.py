@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 import httpx2
 
 from mcp_proton.domain.errors import Ambiguous, AuthFailed, MailError, Unavailable
-from mcp_proton.imap.access_tokens import expiry
 from mcp_proton.imap.errors import ConnectionLost, LimitExceeded, ProtocolViolation, TimedOut, ours
+from mcp_proton.imap.login.access_tokens import expiry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

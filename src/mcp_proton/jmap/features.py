@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from mcp_proton.domain.ports import Standing
 from mcp_proton.imap.features import WORDS
-from mcp_proton.jmap.session import QUOTA, SUBMISSION, VACATION
+from mcp_proton.jmap.protocol.session import QUOTA, SUBMISSION, VACATION
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from mcp_proton.jmap.session import Session
+    from mcp_proton.jmap.protocol.session import Session
 
 _ALWAYS = frozenset({"search", "threads", "counts_in_list"})
 _NEVER = frozenset({"guarded_flags"})

@@ -5,16 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from mcp_proton.jmap import appending, keys, values
-from mcp_proton.jmap.client import Call, Ref
+from mcp_proton.jmap import keys
+from mcp_proton.jmap.changing import appending
 from mcp_proton.jmap.errors import MethodFailed
+from mcp_proton.jmap.protocol import values
+from mcp_proton.jmap.protocol.client import Call, Ref
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mcp_proton.domain.handles import Handle
     from mcp_proton.domain.mail import Mailbox
-    from mcp_proton.jmap.values import Object
+    from mcp_proton.jmap.protocol.values import Object
 
 Answers: TypeAlias = "Sequence[Object | MethodFailed]"
 _MISTAKEN = frozenset({"invalidProperties", "notFound", "blobNotFound", "invalidArguments", "invalidResultReference"})

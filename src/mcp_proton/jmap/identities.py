@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING
 from mcp_proton.domain.errors import Conflict, Invalid, MailError, Unsupported
 from mcp_proton.domain.mail import Identity
 from mcp_proton.domain.powers import lacking
-from mcp_proton.jmap import refusals, values
-from mcp_proton.jmap.client import Call
+from mcp_proton.jmap.changing import refusals
 from mcp_proton.jmap.errors import MethodFailed
-from mcp_proton.jmap.session import SUBMISSION
+from mcp_proton.jmap.protocol import values
+from mcp_proton.jmap.protocol.client import Call
+from mcp_proton.jmap.protocol.session import SUBMISSION
 
 if TYPE_CHECKING:
-    from mcp_proton.jmap.client import Client
     from mcp_proton.jmap.mailboxes import Mailboxes
-    from mcp_proton.jmap.values import Object
+    from mcp_proton.jmap.protocol.client import Client
+    from mcp_proton.jmap.protocol.values import Object
 
 MOST = 1_000
 

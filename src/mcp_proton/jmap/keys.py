@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from mcp_proton.domain.errors import Invalid
 from mcp_proton.domain.handles import Handle
-from mcp_proton.jmap import values
+from mcp_proton.jmap.protocol import values
 
 if TYPE_CHECKING:
     from mcp_proton.domain.mail import Mailbox

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 from mcp_proton.domain.errors import Invalid, MailError, Stale
 from mcp_proton.domain.mail import UNIQUE_ROLES, Mailbox, Role
 from mcp_proton.imap.roles import arranged
-from mcp_proton.jmap import values
-from mcp_proton.jmap.client import Call
 from mcp_proton.jmap.errors import MethodFailed, ProtocolViolation
+from mcp_proton.jmap.protocol import values
+from mcp_proton.jmap.protocol.client import Call
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from mcp_proton.domain.handles import Handle
-    from mcp_proton.jmap.client import Client
-    from mcp_proton.jmap.values import Object
+    from mcp_proton.jmap.protocol.client import Client
+    from mcp_proton.jmap.protocol.values import Object
 
 FRESH = 60.0
 """seconds a list is good for"""

@@ -13,19 +13,20 @@ from typing import TYPE_CHECKING
 from mcp_proton.domain.errors import NotFound
 from mcp_proton.domain.mail import Structure
 from mcp_proton.domain.transfer import Whole
-from mcp_proton.jmap import envelopes, structures, values
+from mcp_proton.jmap import envelopes, structures
 from mcp_proton.jmap.errors import LimitExceeded
-from mcp_proton.mime import selecting
-from mcp_proton.mime.outline import outline, section
+from mcp_proton.jmap.protocol import values
+from mcp_proton.mime.structure import selecting
+from mcp_proton.mime.structure.outline import outline, section
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
     from mcp_proton.domain.handles import Handle
     from mcp_proton.domain.mail import Envelope, Mailbox
-    from mcp_proton.jmap.client import Client
     from mcp_proton.jmap.occurrences import Occurrences
-    from mcp_proton.jmap.values import Object
+    from mcp_proton.jmap.protocol.client import Client
+    from mcp_proton.jmap.protocol.values import Object
 
 WHOLE = 256 * 1024
 """octets up to which a message is read whole"""

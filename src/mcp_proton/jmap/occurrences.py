@@ -7,17 +7,18 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from mcp_proton.domain.errors import MailError, Stale
-from mcp_proton.jmap import keys, values
-from mcp_proton.jmap.client import Call
+from mcp_proton.jmap import keys
+from mcp_proton.jmap.protocol import values
+from mcp_proton.jmap.protocol.client import Call
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from mcp_proton.domain.handles import Handle
     from mcp_proton.domain.mail import Mailbox
-    from mcp_proton.jmap.client import Client
     from mcp_proton.jmap.mailboxes import Mailboxes
-    from mcp_proton.jmap.values import Object
+    from mcp_proton.jmap.protocol.client import Client
+    from mcp_proton.jmap.protocol.values import Object
 
 
 @dataclass(slots=True)

@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING
 from mcp_proton.domain.errors import Ambiguous, MailError, Unsupported
 from mcp_proton.domain.mail import Role
 from mcp_proton.domain.outgoing import Accepted, Capacity, Delivery, Submission
-from mcp_proton.imap.appending import check_lines
+from mcp_proton.imap.changing.appending import check_lines
 from mcp_proton.imap.tracing import Tracing
-from mcp_proton.jmap import appending, blobs, refusals, values
-from mcp_proton.jmap.client import Call
+from mcp_proton.jmap import blobs
+from mcp_proton.jmap.changing import appending, refusals
 from mcp_proton.jmap.errors import MethodFailed, ProtocolViolation, RequestRefused, unsure
 from mcp_proton.jmap.handing import Handing
+from mcp_proton.jmap.protocol import values
+from mcp_proton.jmap.protocol.client import Call
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -29,12 +31,12 @@ if TYPE_CHECKING:
     from mcp_proton.domain.mail import Identity, Mailbox
     from mcp_proton.domain.outgoing import Octets, Repetition, Trace
     from mcp_proton.jmap.blobs import Blobs
-    from mcp_proton.jmap.client import Client
+    from mcp_proton.jmap.finding.search import Searches
     from mcp_proton.jmap.handing import Answers
     from mcp_proton.jmap.identities import Identities
     from mcp_proton.jmap.mailboxes import Mailboxes
-    from mcp_proton.jmap.search import Searches
-    from mcp_proton.jmap.values import Object
+    from mcp_proton.jmap.protocol.client import Client
+    from mcp_proton.jmap.protocol.values import Object
 
 _ADDRESS = re.compile(r"[^\s<>\x00-\x1f\x7f@]{1,64}@[^\s<>\x00-\x1f\x7f@]{1,255}")
 _REPLY = re.compile(r"([245]\d\d)[ -]")

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from mcp_proton.domain.handles import Handle
     from mcp_proton.domain.mail import Identity, Mailbox
     from mcp_proton.domain.powers import Conversation, Correspondence, Vacation
-    from mcp_proton.jmap.client import Client
     from mcp_proton.jmap.identities import Identities
     from mcp_proton.jmap.mailboxes import Mailboxes
+    from mcp_proton.jmap.protocol.client import Client
 
 
 class JmapPowers:

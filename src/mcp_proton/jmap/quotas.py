@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcp_proton.domain.powers import Quota
-from mcp_proton.jmap import values
-from mcp_proton.jmap.client import Call
 from mcp_proton.jmap.errors import MethodFailed
-from mcp_proton.jmap.session import QUOTA
+from mcp_proton.jmap.protocol import values
+from mcp_proton.jmap.protocol.client import Call
+from mcp_proton.jmap.protocol.session import QUOTA
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mcp_proton.jmap.client import Client
-    from mcp_proton.jmap.session import Session
+    from mcp_proton.jmap.protocol.client import Client
+    from mcp_proton.jmap.protocol.session import Session
 
 MOST = 20
 _OF_MAIL = frozenset({"Mail", "Email"})

@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from mcp_proton.jmap import values
-from mcp_proton.mime import html, selecting
+from mcp_proton.jmap.protocol import values
+from mcp_proton.mime.hypertext import html
+from mcp_proton.mime.structure import selecting
 
 if TYPE_CHECKING:
-    from mcp_proton.jmap.values import Object
+    from mcp_proton.jmap.protocol.values import Object
 
 LONGEST = 32 * 1024
 """octets of one text"""

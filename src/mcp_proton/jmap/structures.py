@@ -9,12 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcp_proton.domain.mail import Part
-from mcp_proton.jmap import values
-from mcp_proton.mime.parameters import parameters
-from mcp_proton.mime.words import decode_words
+from mcp_proton.jmap.protocol import values
+from mcp_proton.mime.decoding.words import decode_words
+from mcp_proton.mime.header.parameters import parameters
 
 if TYPE_CHECKING:
-    from mcp_proton.jmap.values import Object
+    from mcp_proton.jmap.protocol.values import Object
 
 CONTENT_TYPE = "header:Content-Type:asRaw"
 PROPERTIES = ("partId", "blobId", "size", "name", "type", "charset", "disposition", "cid", "subParts", CONTENT_TYPE)

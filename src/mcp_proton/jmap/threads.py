@@ -6,19 +6,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 from mcp_proton.domain.powers import Conversation
-from mcp_proton.jmap import envelopes, keys, simple, values
-from mcp_proton.jmap.client import Call, Ref
+from mcp_proton.jmap import envelopes, keys, simple
 from mcp_proton.jmap.errors import LimitExceeded, MethodFailed
 from mcp_proton.jmap.occurrences import gone
+from mcp_proton.jmap.protocol import values
+from mcp_proton.jmap.protocol.client import Call, Ref
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mcp_proton.domain.handles import Handle
     from mcp_proton.domain.mail import Envelope, Mailbox
-    from mcp_proton.jmap.client import Client
     from mcp_proton.jmap.mailboxes import Mailboxes
-    from mcp_proton.jmap.values import Object
+    from mcp_proton.jmap.protocol.client import Client
+    from mcp_proton.jmap.protocol.values import Object
 
 MOST = 500
 """messages of one conversation that are looked at: the latest"""

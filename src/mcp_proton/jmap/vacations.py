@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING
 
 from mcp_proton.domain.errors import Invalid, MailError
 from mcp_proton.domain.powers import Vacation, lacking
-from mcp_proton.jmap import refusals, values
-from mcp_proton.jmap.client import Call
+from mcp_proton.jmap.changing import refusals
 from mcp_proton.jmap.errors import MethodFailed
-from mcp_proton.jmap.session import VACATION
+from mcp_proton.jmap.protocol import values
+from mcp_proton.jmap.protocol.client import Call
+from mcp_proton.jmap.protocol.session import VACATION
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from mcp_proton.jmap.client import Client
-    from mcp_proton.jmap.values import Object
+    from mcp_proton.jmap.protocol.client import Client
+    from mcp_proton.jmap.protocol.values import Object
 
 _ID = "singleton"
 _GET = Call("VacationResponse/get", {"ids": [_ID]})

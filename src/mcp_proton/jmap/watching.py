@@ -16,16 +16,16 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from mcp_proton.domain.errors import MailError, Unavailable
-from mcp_proton.jmap import values
-from mcp_proton.jmap.client import Call
 from mcp_proton.jmap.errors import MethodFailed, ProtocolViolation
-from mcp_proton.jmap.eventsource import Events
+from mcp_proton.jmap.protocol import values
+from mcp_proton.jmap.protocol.client import Call
+from mcp_proton.jmap.protocol.eventsource import Events
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
-    from mcp_proton.jmap.client import Client
-    from mcp_proton.jmap.eventsource import Event
+    from mcp_proton.jmap.protocol.client import Client
+    from mcp_proton.jmap.protocol.eventsource import Event
 
 _IDENTIFIABLE = re.compile(r"[\x21-\x7e]{1,512}")
 

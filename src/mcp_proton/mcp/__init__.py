@@ -3,6 +3,6 @@
 FastMCP reads its settings when it is first imported; importing this package settles them before that.
 """
 
-from .environment import settle
+from mcp_proton.mcp.environment import settle
 
 settle()

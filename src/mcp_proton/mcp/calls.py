@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, TypeVar
 from fastmcp.server.dependencies import get_context
 
 from mcp_proton.domain.errors import Defect, MailError
-from mcp_proton.services.telling import told
-
-from .reviewing import through
+from mcp_proton.mcp.reviewing import through
+from mcp_proton.services.presenting.telling import told
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -22,10 +21,9 @@ if TYPE_CHECKING:
     from mcp_proton.domain.caller import Caller, Surface
     from mcp_proton.domain.operation import Request, Result
     from mcp_proton.domain.outcome import Outcome
-    from mcp_proton.services.registry import Definition
-    from mcp_proton.services.service import MailService
-
-    from .doorway import Doorway
+    from mcp_proton.mcp.doorway import Doorway
+    from mcp_proton.services.door.registry import Definition
+    from mcp_proton.services.door.service import MailService
 
 _log = logging.getLogger(__name__)
 Value = TypeVar("Value")

@@ -12,15 +12,14 @@ from typing import TYPE_CHECKING
 from mcp_proton import bootstrap
 from mcp_proton.config.tables import Profile
 from mcp_proton.domain.errors import MailError
-
-from .identity import agent, label
-from .server import build
-from .stdio import serve_stdio
+from mcp_proton.mcp.identity import agent, label
+from mcp_proton.mcp.server import build
+from mcp_proton.mcp.stdio import serve_stdio
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mcp_proton.services.service import MailService
+    from mcp_proton.services.door.service import MailService
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from mcp_proton.domain.effects import Effect
     from mcp_proton.domain.operation import Request, Result
     from mcp_proton.domain.outcome import Outcome
-    from mcp_proton.services.registry import Definition
-    from mcp_proton.services.service import MailService
+    from mcp_proton.services.door.registry import Definition
+    from mcp_proton.services.door.service import MailService
 
 Opening = Callable[[], Awaitable["MailService"]]
 """Builds the service. Called at most once, unless it fails: then the next call tries again."""

@@ -16,23 +16,21 @@ from mcp_proton.domain.caller import Surface
 from mcp_proton.domain.complaint import nearest
 from mcp_proton.domain.effects import DESTRUCTIVE, READING, Effect
 from mcp_proton.domain.errors import Invalid
-from mcp_proton.services.registry import primitive
-
-from .arguments import Malformed
-from .calls import turned_down
-from .hints import base_effects, hints
-from .replies import complain, say
-from .tools import Offer, WireTool, call, describe
+from mcp_proton.mcp.arguments import Malformed
+from mcp_proton.mcp.calls import turned_down
+from mcp_proton.mcp.hints import base_effects, hints
+from mcp_proton.mcp.replies import complain, say
+from mcp_proton.mcp.tools import Offer, WireTool, call, describe
+from mcp_proton.services.door.registry import primitive
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from fastmcp.tools.base import ToolResult
 
-    from mcp_proton.services.offering import Offered
-    from mcp_proton.services.registry import Definition
-
-    from .doorway import Doorway
+    from mcp_proton.mcp.doorway import Doorway
+    from mcp_proton.services.door.offering import Offered
+    from mcp_proton.services.door.registry import Definition
 
 _CONTROLS = ("operation", "arguments", "describe")
 _ORGANIZING = frozenset({Effect.ORGANIZE, Effect.EXPORT})

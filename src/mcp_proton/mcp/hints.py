@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from mcp_types import ToolAnnotations
 
 from mcp_proton.domain.effects import DESTRUCTIVE, REACHING, READING, Effect
+from mcp_proton.services.door.registry import primitive
 from mcp_proton.services.fields import additions, ours
-from mcp_proton.services.registry import primitive
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from mcp_proton.services.registry import Definition
+    from mcp_proton.services.door.registry import Definition
 
 
 def hints(effects: Iterable[Effect], *, repeatable: bool) -> ToolAnnotations:

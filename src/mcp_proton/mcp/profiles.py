@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 from mcp_proton.config.tables import Profile
 from mcp_proton.domain.caller import Audience
 from mcp_proton.domain.effects import READING, Effect
-
-from .tools import Offer
+from mcp_proton.mcp.tools import Offer
 
 if TYPE_CHECKING:
-    from mcp_proton.services.registry import Catalog
+    from mcp_proton.services.door.registry import Catalog
 
 
 READER = (

@@ -13,10 +13,9 @@ from fastmcp.tools.base import ToolResult
 from mcp_types import TextContent
 
 from mcp_proton.domain.errors import Defect, MailError
-from mcp_proton.services.answers import answer
-from mcp_proton.services.telling import told
-
-from .arguments import Malformed
+from mcp_proton.mcp.arguments import Malformed
+from mcp_proton.services.presenting.answers import answer
+from mcp_proton.services.presenting.telling import told
 
 if TYPE_CHECKING:
     from mcp_proton.domain.operation import Result

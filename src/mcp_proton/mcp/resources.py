@@ -14,24 +14,22 @@ from pydantic import PrivateAttr
 
 from mcp_proton.domain.caller import Audience, Surface
 from mcp_proton.domain.errors import Invalid
-from mcp_proton.services.answers import answer
-from mcp_proton.services.registry import Definition, primitive
-from mcp_proton.services.telling import told
-
-from .arguments import read
-from .calls import submit, turned_down
-from .replies import compact
-from .tools import describe
+from mcp_proton.mcp.arguments import read
+from mcp_proton.mcp.calls import submit, turned_down
+from mcp_proton.mcp.replies import compact
+from mcp_proton.mcp.tools import describe
+from mcp_proton.services.door.registry import Definition, primitive
+from mcp_proton.services.presenting.answers import answer
+from mcp_proton.services.presenting.telling import told
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import mcp_types
 
-    from mcp_proton.services.registry import Catalog
-    from mcp_proton.services.service import MailService
-
-    from .doorway import Doorway
+    from mcp_proton.mcp.doorway import Doorway
+    from mcp_proton.services.door.registry import Catalog
+    from mcp_proton.services.door.service import MailService
 
 _JSON = "application/json"
 

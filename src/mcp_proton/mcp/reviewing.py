@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 from fastmcp.server.dependencies import get_context
 
 from mcp_proton.domain.outcome import Status
-from mcp_proton.services.approving import check_question, question
-
-from .ask import Answer, Asked, answered, ask
+from mcp_proton.mcp.ask import Answer, Asked, answered, ask
+from mcp_proton.services.door.approving import check_question, question
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from mcp_proton.domain.operation import Result
     from mcp_proton.domain.outcome import Outcome
     from mcp_proton.domain.review import Challenge
-    from mcp_proton.services.service import MailService
+    from mcp_proton.services.door.service import MailService
 
 
 async def through(

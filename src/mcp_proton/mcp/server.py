@@ -9,17 +9,16 @@ from fastmcp.server.server import FastMCP
 
 from mcp_proton import __version__
 from mcp_proton.config.tables import Profile
-
-from .doorway import Doorway, Gate, Limited, Opening, wide_open, without_limit
-from .prompts import written
-from .shelf import Shelf
+from mcp_proton.mcp.doorway import Doorway, Gate, Limited, Opening, wide_open, without_limit
+from mcp_proton.mcp.prompts import written
+from mcp_proton.mcp.shelf import Shelf
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from typing import Any
 
     from mcp_proton.domain.caller import Caller
-    from mcp_proton.services.service import MailService
+    from mcp_proton.services.door.service import MailService
 
 NAME = "mcp-proton"
 INSTRUCTIONS = (

@@ -18,13 +18,12 @@ from mcp_proton.domain.caller import Surface
 from mcp_proton.domain.complaint import nearest
 from mcp_proton.domain.effects import Effect
 from mcp_proton.domain.errors import MailError, NotFound
-
-from . import profiles, resources
-from .arguments import Malformed
-from .calls import guarded, turned_down
-from .grouped import GroupTool, grouped
-from .replies import complain
-from .tools import OperationTool
+from mcp_proton.mcp import profiles, resources
+from mcp_proton.mcp.arguments import Malformed
+from mcp_proton.mcp.calls import guarded, turned_down
+from mcp_proton.mcp.grouped import GroupTool, grouped
+from mcp_proton.mcp.replies import complain
+from mcp_proton.mcp.tools import OperationTool
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -35,10 +34,9 @@ if TYPE_CHECKING:
     from fastmcp.server.middleware.middleware import CallNext, MiddlewareContext
     from fastmcp.tools.base import Tool, ToolResult
 
-    from mcp_proton.services.offering import Offered
-    from mcp_proton.services.registry import Catalog
-
-    from .doorway import Doorway
+    from mcp_proton.mcp.doorway import Doorway
+    from mcp_proton.services.door.offering import Offered
+    from mcp_proton.services.door.registry import Catalog
 
 Value = TypeVar("Value")
 

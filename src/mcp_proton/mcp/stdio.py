@@ -13,7 +13,7 @@ import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from .logs import to_stderr
+from mcp_proton.mcp.logs import to_stderr
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,19 +11,18 @@ from pydantic import PrivateAttr
 from mcp_proton.domain.caller import Surface
 from mcp_proton.domain.effects import READING, Effect
 from mcp_proton.domain.errors import Invalid
-from mcp_proton.services.registry import Definition, primitive
-
-from . import schemas
-from .arguments import read
-from .calls import reviewed, turned_down
-from .hints import beyond, hints
-from .replies import complain, reply
+from mcp_proton.mcp import schemas
+from mcp_proton.mcp.arguments import read
+from mcp_proton.mcp.calls import reviewed, turned_down
+from mcp_proton.mcp.hints import beyond, hints
+from mcp_proton.mcp.replies import complain, reply
+from mcp_proton.services.door.registry import Definition, primitive
 
 if TYPE_CHECKING:
     import mcp_types
     from mcp_types import ToolAnnotations
 
-    from .doorway import Doorway
+    from mcp_proton.mcp.doorway import Doorway
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import icalendar
 from icalendar.error import BrokenCalendarProperty
 
-from . import charset
-from .characters import line, visible
-from .notices import Notice
+from mcp_proton.mime.decoding import charset
+from mcp_proton.mime.decoding.characters import line, visible
+from mcp_proton.mime.notices import Notice
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

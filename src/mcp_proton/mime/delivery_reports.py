@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from .headers import Headers, message_ids
+from mcp_proton.mime.header.headers import Headers, message_ids
 
 MOST_RECIPIENTS = 100
 _BLANK = re.compile(rb"\r?\n[ \t]*\r?\n")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from .characters import line
+from mcp_proton.mime.decoding.characters import line
 
 LONGEST = 180
 """Octets in UTF-8: room for a suffix within the 255 of common file systems."""

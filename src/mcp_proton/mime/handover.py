@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from . import incoming
-from .headers import Headers, message_ids
+from mcp_proton.mime import incoming
+from mcp_proton.mime.header.headers import Headers, message_ids
 
 if TYPE_CHECKING:
     from datetime import datetime

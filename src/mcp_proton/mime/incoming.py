@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from email.utils import format_datetime
 from typing import TYPE_CHECKING
 
-from .dates import date
-from .headers import Headers, message_ids
+from mcp_proton.mime.header.dates import date
+from mcp_proton.mime.header.headers import Headers, message_ids
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -13,19 +13,19 @@ from dataclasses import dataclass
 from datetime import UTC
 from typing import TYPE_CHECKING
 
-from .addresses import addresses
-from .charset import codec_name
-from .dates import date
-from .encoding import Decoder
-from .headers import Headers, message_ids
-from .leafstream import LeafReader
-from .parameters import parameters, token
-from .words import decode_words
+from mcp_proton.mime.decoding.charset import codec_name
+from mcp_proton.mime.decoding.encoding import Decoder
+from mcp_proton.mime.decoding.words import decode_words
+from mcp_proton.mime.header.addresses import addresses
+from mcp_proton.mime.header.dates import date
+from mcp_proton.mime.header.headers import Headers, message_ids
+from mcp_proton.mime.header.parameters import parameters, token
+from mcp_proton.mime.structure.leafstream import LeafReader
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .parameters import Parametrised
+    from mcp_proton.mime.header.parameters import Parametrised
 
 _PEOPLE = ("From", "To", "Cc", "Reply-To")
 _OURS = "@protonmail.internalid>"

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 
-from .characters import visible
-from .file_names import file_name
-from .suspicion import suspicion
+from mcp_proton.mime.decoding.characters import visible
+from mcp_proton.mime.file_names import file_name
+from mcp_proton.mime.suspicion import suspicion
 
 __all__ = ["file_name", "neutralise", "suspicion"]
 

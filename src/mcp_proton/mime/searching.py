@@ -5,18 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcp_proton.domain.query import Candidate, Field
-
-from .outline import outline
-from .reading import shown
-from .selecting import Readable, has_attachments, readable
-from .words import decode_words
+from mcp_proton.mime.decoding.words import decode_words
+from mcp_proton.mime.structure.outline import outline
+from mcp_proton.mime.structure.reading import shown
+from mcp_proton.mime.structure.selecting import Readable, has_attachments, readable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from mcp_proton.domain.mail import Address, Envelope, Part
-
-    from .headers import Headers
+    from mcp_proton.mime.header.headers import Headers
 
 
 def candidate(raw: bytes, envelope: Envelope) -> Candidate:

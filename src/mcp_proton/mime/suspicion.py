@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 
 from mcp_proton.domain.query import fold
-
-from .phrases import KINDS
+from mcp_proton.mime.phrases import KINDS
 
 LONGEST = 1 << 18
 """Characters that are looked at."""

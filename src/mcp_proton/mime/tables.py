@@ -5,8 +5,8 @@ from __future__ import annotations
 import csv
 from typing import TYPE_CHECKING
 
-from .characters import line
-from .notices import Notice
+from mcp_proton.mime.decoding.characters import line
+from mcp_proton.mime.notices import Notice
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

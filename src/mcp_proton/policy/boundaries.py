@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 from mcp_proton.domain.effects import Effect
 from mcp_proton.domain.limits import Limit
-
-from .breaches import (
+from mcp_proton.policy.breaches import (
     AccountOutside,
     Breach,
     HostOutside,
@@ -30,8 +29,7 @@ if TYPE_CHECKING:
 
     from mcp_proton.domain.caller import Caller
     from mcp_proton.domain.plan import Impact, Plan
-
-    from .rules import Place
+    from mcp_proton.policy.rules import Place
 
 FOLDER_KEYS: Mapping[Effect, str] = {
     Effect.EXPORT: "export_directories",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .wording import doing, period
+from mcp_proton.policy.wording import doing, period
 
 if TYPE_CHECKING:
     from pathlib import Path

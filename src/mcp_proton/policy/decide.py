@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING
 from mcp_proton.domain.effects import DESTRUCTIVE, Effect
 from mcp_proton.domain.limits import Limit
 from mcp_proton.domain.mail import VIEWS
-
-from .boundaries import ON_EXISTING_MAIL, Fence, closed_folders, names, reaches
-from .breaches import AccountOutside, Breach, UsedUp
-from .model import Decision, Policy
-from .presets import TABLE
-from .reasons import (
+from mcp_proton.policy.boundaries import ON_EXISTING_MAIL, Fence, closed_folders, names, reaches
+from mcp_proton.policy.breaches import AccountOutside, Breach, UsedUp
+from mcp_proton.policy.model import Decision, Policy
+from mcp_proton.policy.presets import TABLE
+from mcp_proton.policy.reasons import (
     AccountPaused,
     ClientPaused,
     ClientRevoked,
@@ -35,7 +34,7 @@ from .reasons import (
     UnknownClient,
     Unproved,
 )
-from .rules import Rule, Verdict
+from mcp_proton.policy.rules import Rule, Verdict
 
 if TYPE_CHECKING:
     from datetime import datetime

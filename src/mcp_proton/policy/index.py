@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from .rules import Rule, plain_path
+from mcp_proton.policy.rules import Rule, plain_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

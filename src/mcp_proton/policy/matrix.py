@@ -8,19 +8,17 @@ from typing import TYPE_CHECKING
 from mcp_proton.domain.caller import Audience, Caller, Surface
 from mcp_proton.domain.effects import Effect
 from mcp_proton.domain.plan import Impact, Scope
-
-from .decide import judge, leading, standing
-from .reasons import Reason, RuleSays
-from .rules import Rule, Verdict
+from mcp_proton.policy.decide import judge, leading, standing
+from mcp_proton.policy.reasons import Reason, RuleSays
+from mcp_proton.policy.rules import Rule, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from datetime import datetime
 
     from mcp_proton.domain.mail import Role
-
-    from .boundaries import Fence
-    from .model import Policy
+    from mcp_proton.policy.boundaries import Fence
+    from mcp_proton.policy.model import Policy
 
 _ELSEWHERE = "\0"
 """A name that nobody can have: it stands for every account or mailbox that no rule names."""

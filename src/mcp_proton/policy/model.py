@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 
 from mcp_proton.domain.effects import Effect
 from mcp_proton.domain.errors import NotOnboarded, OutOfBounds, OutOfScopes, OverLimit, Paused, Refused
-
-from .breaches import Breach, UsedUp
-from .index import RuleIndex
-from .reasons import AccountPaused, ClientPaused, NotChosen, OutOfScope, Reason
-from .rules import Place, Rule, Verdict
+from mcp_proton.policy.breaches import Breach, UsedUp
+from mcp_proton.policy.index import RuleIndex
+from mcp_proton.policy.reasons import AccountPaused, ClientPaused, NotChosen, OutOfScope, Reason
+from mcp_proton.policy.rules import Place, Rule, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -20,9 +19,8 @@ if TYPE_CHECKING:
 
     from mcp_proton.domain.limits import Limit, Switches
     from mcp_proton.domain.plan import Scope
-
-    from .boundaries import Fence
-    from .presets import Choice
+    from mcp_proton.policy.boundaries import Fence
+    from mcp_proton.policy.presets import Choice
 
 APPROVAL_LIFETIME = timedelta(minutes=15)
 """How long a question to the owner stays open unless the owner says otherwise (P-34)."""

@@ -11,8 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from mcp_proton.domain.effects import Effect
-
-from .rules import Rule, Verdict
+from mcp_proton.policy.rules import Rule, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

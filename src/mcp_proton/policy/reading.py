@@ -53,12 +53,11 @@ from pydantic import (
 from mcp_proton.domain.complaint import Complaint, Key, Misconfigured, from_validation, nearest
 from mcp_proton.domain.effects import Effect
 from mcp_proton.domain.web_address import host_name
-
-from .boundaries import FOLDER_KEYS, Fence, Rate, ascii_domain
-from .model import Policy
-from .presets import Choice, Preset
-from .rules import GRANTABLE, Place, Rule, Verdict
-from .wording import PERIODS
+from mcp_proton.policy.boundaries import FOLDER_KEYS, Fence, Rate, ascii_domain
+from mcp_proton.policy.model import Policy
+from mcp_proton.policy.presets import Choice, Preset
+from mcp_proton.policy.rules import GRANTABLE, Place, Rule, Verdict
+from mcp_proton.policy.wording import PERIODS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping

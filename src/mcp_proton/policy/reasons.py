@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from mcp_proton.domain.plan import Contact
 from mcp_proton.domain.scopes import scopes_for
-
-from .rules import Rule, Verdict
-from .wording import doing
+from mcp_proton.policy.rules import Rule, Verdict
+from mcp_proton.policy.wording import doing
 
 if TYPE_CHECKING:
     from mcp_proton.domain.effects import Effect

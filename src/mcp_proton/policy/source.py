@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from .model import Policy
+    from mcp_proton.policy.model import Policy
 
 
 class PolicySource(Protocol):

@@ -7,8 +7,8 @@ import re
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from mcp_proton.mime.characters import line
-from mcp_proton.mime.parameters import parameters
+from mcp_proton.mime.decoding.characters import line
+from mcp_proton.mime.header.parameters import parameters
 
 if TYPE_CHECKING:
     from mcp_proton.domain.web_address import WebAddress

@@ -16,10 +16,9 @@ import httpx2
 
 from mcp_proton.domain.errors import OutOfBounds
 from mcp_proton.domain.remote import RemoteFile
-
-from . import guard
-from .errors import border, of_status, too_large, unavailable
-from .naming import kind, named
+from mcp_proton.remote import guard
+from mcp_proton.remote.errors import border, of_status, too_large, unavailable
+from mcp_proton.remote.naming import kind, named
 
 if TYPE_CHECKING:
     import ssl

@@ -10,14 +10,14 @@ It imports nothing else of this project.
 
 from __future__ import annotations
 
-from mcp_proton.simulator.account import Account
 from mcp_proton.simulator.certificate import Certificate, make_certificate
 from mcp_proton.simulator.clock import HostClock, WoundClock
-from mcp_proton.simulator.departures import Departure
 from mcp_proton.simulator.faults import ApiFault, FaultScript
 from mcp_proton.simulator.given import GivenLabel, GivenMessage, GivenUser
 from mcp_proton.simulator.lively import lively_user
-from mcp_proton.simulator.replay import Difference, replay, replay_file
+from mcp_proton.simulator.proton.account import Account
+from mcp_proton.simulator.proton.departures import Departure
+from mcp_proton.simulator.replaying.replay import Difference, replay, replay_file
 from mcp_proton.simulator.server import Simulator
 from mcp_proton.simulator.settings import Settings
 

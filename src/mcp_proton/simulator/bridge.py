@@ -10,28 +10,28 @@ from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 from zoneinfo import ZoneInfo
 
-from mcp_proton.simulator.account import Account
-from mcp_proton.simulator.api import Api
-from mcp_proton.simulator.appending import Appender
 from mcp_proton.simulator.clock import Clock, HostClock
 from mcp_proton.simulator.faults import FaultScript
 from mcp_proton.simulator.given import GivenMessage, GivenUser
-from mcp_proton.simulator.parser import COMMANDS
-from mcp_proton.simulator.served import Shelf
+from mcp_proton.simulator.imap.appending import Appender
+from mcp_proton.simulator.imap.parser import COMMANDS
+from mcp_proton.simulator.proton.account import Account
+from mcp_proton.simulator.proton.api import Api
 from mcp_proton.simulator.settings import Settings
 from mcp_proton.simulator.smtp.service import SendingService
-from mcp_proton.simulator.store import UIDVALIDITY_EPOCH
-from mcp_proton.simulator.users import BridgeUser
+from mcp_proton.simulator.view.served import Shelf
+from mcp_proton.simulator.view.store import UIDVALIDITY_EPOCH
+from mcp_proton.simulator.view.users import BridgeUser
 
 if TYPE_CHECKING:
     import datetime as dt
     from collections.abc import Callable, Iterable, Iterator
 
-    from mcp_proton.simulator.account import Model
-    from mcp_proton.simulator.departures import Departure
-    from mcp_proton.simulator.message import Message
-    from mcp_proton.simulator.store import Mailbox
-    from mcp_proton.simulator.users import AddressMode, Tree
+    from mcp_proton.simulator.proton.account import Model
+    from mcp_proton.simulator.proton.departures import Departure
+    from mcp_proton.simulator.proton.message import Message
+    from mcp_proton.simulator.view.store import Mailbox
+    from mcp_proton.simulator.view.users import AddressMode, Tree
 
 T = TypeVar("T")
 

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 
 from mcp_proton.simulator.bridge import Bridge
 from mcp_proton.simulator.certificate import Certificate, make_certificate
-from mcp_proton.simulator.events import SYNC_BATCH
 from mcp_proton.simulator.given import GivenMessage, GivenUser
+from mcp_proton.simulator.imap.session import Session
 from mcp_proton.simulator.port import Port
-from mcp_proton.simulator.session import Session
 from mcp_proton.simulator.smtp.session import SmtpSession
+from mcp_proton.simulator.view.events import SYNC_BATCH
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Iterable
     from types import TracebackType
 
-    from mcp_proton.simulator.account import Model
     from mcp_proton.simulator.clock import Clock
-    from mcp_proton.simulator.users import AddressMode, BridgeUser
+    from mcp_proton.simulator.proton.account import Model
+    from mcp_proton.simulator.view.users import AddressMode, BridgeUser
 
 DEFAULT_ADDRESS = "alice@proton.local"
 _SERVERS_ARE_DOWN = 2.0

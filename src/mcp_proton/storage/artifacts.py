@@ -20,11 +20,10 @@ from typing import TYPE_CHECKING
 from mcp_proton.domain.errors import NotFound, OverLimit
 from mcp_proton.domain.ports import Artifact
 from mcp_proton.mime.file_names import file_name
-
-from .exports import Export, open_folder
-from .files import on_disk, private_folder, sync_folder
-from .instants import moment, ticks
-from .names import new_id
+from mcp_proton.storage.files import on_disk, private_folder, sync_folder
+from mcp_proton.storage.folders.exports import Export, open_folder
+from mcp_proton.storage.instants import moment, ticks
+from mcp_proton.storage.names import new_id
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence

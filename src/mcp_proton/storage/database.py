@@ -14,9 +14,8 @@ from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError
 from sqlalchemy.ext.asyncio import create_async_engine
 
 from mcp_proton.domain.errors import Defect, Unavailable
-
-from .opening import BUSY_SECONDS, make_file, prepare
-from .tables import REVISIONS
+from mcp_proton.storage.opening import BUSY_SECONDS, make_file, prepare
+from mcp_proton.storage.tables import REVISIONS
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable

@@ -14,8 +14,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from mcp_proton.domain.handles import SLUG
-
-from .files import write_private
+from mcp_proton.storage.files import write_private
 
 if TYPE_CHECKING:
     from pathlib import Path

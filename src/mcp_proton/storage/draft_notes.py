@@ -9,14 +9,12 @@ from sqlalchemy import delete, select
 from sqlalchemy.dialects.sqlite import insert
 
 from mcp_proton.domain.draft_notes import DraftNote
-
-from .instants import moment, ticks
-from .tables import draft_notes
+from mcp_proton.storage.instants import moment, ticks
+from mcp_proton.storage.tables import draft_notes
 
 if TYPE_CHECKING:
     from mcp_proton.domain.ports import Clock
-
-    from .database import Database
+    from mcp_proton.storage.database import Database
 
 KEEP = timedelta(days=400)
 """A draft that nobody sent, changed or discarded through us for so long is gone, or past caring about its thread."""

@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from mcp_proton.domain.complaint import Misconfigured
 from mcp_proton.domain.findings import Finding, Trace
-
-from .files import read_owned, stamp, sync_folder, write_private
+from mcp_proton.storage.files import read_owned, stamp, sync_folder, write_private
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from .files import Stamp
+    from mcp_proton.storage.files import Stamp
 
 _Kept = dict[str, dict[str, Finding]]
 

@@ -16,18 +16,16 @@ from sqlalchemy import or_, select, update
 from sqlalchemy.dialects.sqlite import insert as upsert
 
 from mcp_proton.domain.errors import Conflict, Unavailable
-
-from .runners import GONE_SECONDS, bury, living
-from .tables import leases
+from mcp_proton.storage.runners import GONE_SECONDS, bury, living
+from mcp_proton.storage.tables import leases
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from mcp_proton.domain.lease import Lease
     from mcp_proton.domain.ports import Clock
-
-    from .database import Database
-    from .runners import Runner
+    from mcp_proton.storage.database import Database
+    from mcp_proton.storage.runners import Runner
 
 PATIENCE_SECONDS = 60.0
 _FIRST_LOOK, _LAST_LOOK = 0.02, 0.5

@@ -9,7 +9,7 @@ from alembic.config import Config
 from sqlalchemy import create_engine
 from sqlalchemy.pool import NullPool
 
-from .opening import BUSY_SECONDS, prepare
+from mcp_proton.storage.opening import BUSY_SECONDS, prepare
 
 _SCRIPTS = Path(__file__).with_name("migrations")
 

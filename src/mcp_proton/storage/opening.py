@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Protocol
 
-from .files import private_folder
+from mcp_proton.storage.files import private_folder
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from .files import stamp, write_private
-from .names import new_id
+from mcp_proton.storage.files import stamp, write_private
+from mcp_proton.storage.names import new_id
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from pathlib import Path
 
-    from .files import Stamp
+    from mcp_proton.storage.files import Stamp
 
 Value = TypeVar("Value")
 

@@ -18,10 +18,9 @@ from sqlalchemy import delete, select, update
 from sqlalchemy.dialects.sqlite import insert as upsert
 
 from mcp_proton.domain.errors import MailError
-
-from .instants import ticks
-from .names import new_id
-from .tables import leases, records, runners
+from mcp_proton.storage.instants import ticks
+from mcp_proton.storage.names import new_id
+from mcp_proton.storage.tables import leases, records, runners
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -29,8 +28,7 @@ if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncConnection
 
     from mcp_proton.domain.ports import Clock
-
-    from .database import Database
+    from mcp_proton.storage.database import Database
 
 _log = logging.getLogger(__name__)
 

@@ -10,9 +10,8 @@ from sqlalchemy import and_, func, insert, or_, select, update
 from mcp_proton.domain.handles import Handle
 from mcp_proton.domain.outgoing import Accepted
 from mcp_proton.domain.sendings import MAY_HAVE_LEFT, OPEN, Bounce, Sending, Stage
-
-from .instants import moment, ticks
-from .tables import sendings
+from mcp_proton.storage.instants import moment, ticks
+from mcp_proton.storage.tables import sendings
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Row, Select
 
-    from .database import Database
+    from mcp_proton.storage.database import Database
 
 
 class SqlSendings:

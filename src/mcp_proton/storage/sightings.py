@@ -7,8 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from mcp_proton.domain.complaint import Misconfigured
-
-from .files import read_owned, write_private
+from mcp_proton.storage.files import read_owned, write_private
 
 if TYPE_CHECKING:
     from pathlib import Path

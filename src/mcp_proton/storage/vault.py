@@ -22,14 +22,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from mcp_proton.domain.errors import AuthFailed
-
-from .files import write_private
-from .keyrings import system_keyring
+from mcp_proton.storage.files import write_private
+from mcp_proton.storage.keyrings import system_keyring
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from .keyrings import Keyring
+    from mcp_proton.storage.keyrings import Keyring
 
 _SERVICE = "mcp-proton"
 _MOST = 64 << 10

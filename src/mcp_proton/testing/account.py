@@ -28,8 +28,9 @@ from mcp_proton.domain.powers import ServerPowers
 from mcp_proton.domain.query import Query, matches
 from mcp_proton.domain.transfer import Whole
 from mcp_proton.domain.walk import Interval, Stretch
-from mcp_proton.mime import outline as mime_outline
-from mcp_proton.mime import searching, selecting
+from mcp_proton.mime import searching
+from mcp_proton.mime.structure import outline as mime_outline
+from mcp_proton.mime.structure import selecting
 from mcp_proton.testing.boxes import (
     CONSEQUENCES,
     Box,

@@ -15,8 +15,8 @@ from mcp_proton.domain.mail import VIEWS, Envelope, Mailbox, Role
 from mcp_proton.domain.outcome import Fate, Proof
 from mcp_proton.domain.ports import Home, Page
 from mcp_proton.domain.walk import Interval, Stretch
-from mcp_proton.mime import headers as mime_headers
-from mcp_proton.mime import outline as mime_outline
+from mcp_proton.mime.header import headers as mime_headers
+from mcp_proton.mime.structure import outline as mime_outline
 
 
 @dataclass

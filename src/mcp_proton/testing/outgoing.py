@@ -14,7 +14,7 @@ from mcp_proton.domain.errors import Ambiguous, Invalid, OverLimit, Unavailable
 from mcp_proton.domain.handles import Handle
 from mcp_proton.domain.mail import Identity, Role
 from mcp_proton.domain.outgoing import Accepted, Capacity, Delivery, Octets, Repetition, Submission, Trace
-from mcp_proton.imap import mail_paths
+from mcp_proton.imap.submission import mail_paths
 from mcp_proton.testing.boxes import envelope_of, handle_of, identity_of
 
 if TYPE_CHECKING:

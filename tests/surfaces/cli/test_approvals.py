@@ -9,9 +9,9 @@ import pytest
 
 from mcp_proton import bootstrap
 from mcp_proton.domain.caller import Audience, Caller, Surface
-from mcp_proton.services.answers import answer
 from mcp_proton.services.operations.journal import OperationsResume, OperationsStatus
 from mcp_proton.services.operations.reading import MessagesRaw
+from mcp_proton.services.presenting.answers import answer
 
 if TYPE_CHECKING:
     from mcp_proton.domain.operation import Request

@@ -13,10 +13,10 @@ from mcp_proton.domain.caller import owner as the_owner
 from mcp_proton.domain.effects import Effect
 from mcp_proton.domain.operation import Operation, Request, Result
 from mcp_proton.policy.model import Policy
-from mcp_proton.services import registry
+from mcp_proton.services.door import registry
+from mcp_proton.services.door.service import MailService
+from mcp_proton.services.door.world import World
 from mcp_proton.services.fields import OneHandle
-from mcp_proton.services.service import MailService
-from mcp_proton.services.world import World
 from mcp_proton.testing import (
     FixedClock,
     FixedPolicy,

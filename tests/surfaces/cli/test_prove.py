@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 @pytest.fixture
 def newer(monkeypatch: pytest.MonkeyPatch) -> Iterator[Bridge]:
     """A Bridge of a version of which nothing was recorded, whose events come at once."""
-    monkeypatch.setattr("mcp_proton.bridge.canary.SETTLE", 0.3)
+    monkeypatch.setattr("mcp_proton.bridge.trying.canary.SETTLE", 0.3)
     with Bridge() as running:
         running.call(lambda simulator: setattr(simulator.settings, "version", "03.27.00"))
         running.call(lambda simulator: simulator._spawn(simulator._event_loop(0.05, 0.1)))

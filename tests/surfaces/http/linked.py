@@ -11,9 +11,9 @@ from urllib.parse import urlsplit
 
 from mcp_proton.mcp.http.bearers import Bearer, Stranger
 from mcp_proton.mcp.http.files import Files
+from mcp_proton.storage.access.links import SqlLinks
 from mcp_proton.storage.artifacts import FileArtifacts
 from mcp_proton.storage.database import Database
-from mcp_proton.storage.links import SqlLinks
 from mcp_proton.storage.migrating import migrate
 from mcp_proton.testing import FixedClock
 from tests.service.conftest import House

@@ -17,7 +17,7 @@ from mcp_proton.mcp.profiles import TOKENS, Profile
 from mcp_proton.mcp.tools import Offer
 from mcp_proton.policy.presets import Preset
 from mcp_proton.policy.rules import Place, Rule, Verdict
-from mcp_proton.services.registry import primitive
+from mcp_proton.services.door.registry import primitive
 
 from .counting import tokens
 from .world import CLIENT, ERAS, Lab, policy, rule

@@ -11,9 +11,9 @@ from mcp_proton.mcp.profiles import Profile
 from mcp_proton.policy.model import Policy
 from mcp_proton.policy.presets import Choice, Preset
 from mcp_proton.policy.rules import Rule, Verdict
-from mcp_proton.services.registry import load
-from mcp_proton.services.service import MailService
-from mcp_proton.services.world import World
+from mcp_proton.services.door.registry import load
+from mcp_proton.services.door.service import MailService
+from mcp_proton.services.door.world import World
 from mcp_proton.testing import (
     EPOCH,
     FixedClock,

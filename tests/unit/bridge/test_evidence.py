@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from mcp_proton.bridge import evidence
-from mcp_proton.bridge.evidence import RECORDED, Version
+from mcp_proton.bridge.trying import evidence
+from mcp_proton.bridge.trying.evidence import RECORDED, Version
 from mcp_proton.domain.consequences import Evidence
 from mcp_proton.domain.errors import Unsupported
 from mcp_proton.domain.findings import Finding

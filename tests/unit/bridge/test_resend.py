@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mcp_proton.bridge import resend
-from mcp_proton.simulator.content_key import UnreadableTextError, content_key
+from mcp_proton.bridge.handing_over import resend
+from mcp_proton.simulator.texts.content_key import UnreadableTextError, content_key
 from mcp_proton.testing import MemoryOctets
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mcp_proton.bridge import roles
 from mcp_proton.domain.mail import Role
-from mcp_proton.imap.responses import ListEntry
+from mcp_proton.imap.protocol.responses import ListEntry
 
 
 def entry(name: str, *attributes: str) -> ListEntry:

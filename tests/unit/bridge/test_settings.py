@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcp_proton.bridge import settings
-from mcp_proton.bridge.evidence import RECORDED
-from mcp_proton.imap.endpoint import Pin, TlsMode
+from mcp_proton.bridge.trying.evidence import RECORDED
+from mcp_proton.imap.login.endpoint import Pin, TlsMode
 from mcp_proton.simulator import Simulator
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from mcp_proton.config.reading import load, read
 from mcp_proton.config.tables import Kind, Profile, Security
 from mcp_proton.domain.complaint import Misconfigured
 from mcp_proton.policy.reading import PolicyReader
-from mcp_proton.storage.tomllines import parse
+from mcp_proton.storage.access.tomllines import parse
 
 PIN = "sha256:" + "ab" * 32
 GOOD = f"""
@@ -297,7 +297,7 @@ def test_choosing_a_preset_makes_the_file(tmp_path):
 def test_reading_the_configuration_loads_no_database_and_no_editor():
     code = (
         "import sys, mcp_proton.config.reading, mcp_proton.policy.decide, mcp_proton.policy.reading, "
-        "mcp_proton.storage.policyfile, mcp_proton.storage.vault, mcp_proton.domain.ports;"
+        "mcp_proton.storage.access.policyfile, mcp_proton.storage.vault, mcp_proton.domain.ports;"
         "print([m for m in ('sqlalchemy', 'aiosqlite', 'alembic', 'tomlkit', 'keyring') if m in sys.modules])"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ)

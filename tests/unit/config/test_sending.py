@@ -10,8 +10,8 @@ from mcp_proton.config.tables import Account, Security
 from mcp_proton.domain.complaint import Misconfigured
 from mcp_proton.domain.mail import Identity
 from mcp_proton.domain.role_addresses import ROLE_LOCAL_PARTS, is_role_address
-from mcp_proton.imap import senders
-from mcp_proton.imap.endpoint import Credentials, TlsMode
+from mcp_proton.imap.login.endpoint import Credentials, TlsMode
+from mcp_proton.imap.submission import senders
 
 BASE = '[accounts.a]\nkind = "imap"\nhost = "mail.example"\nusername = "me@example.org"\nsecret = "keyring"\n'
 PIN = "sha256:" + "ab" * 32

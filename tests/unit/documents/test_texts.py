@@ -15,7 +15,7 @@ from mcp_proton.documents.confinement import Limits
 from mcp_proton.documents.refusals import Reason
 from mcp_proton.domain.documents import Claim, Span
 from mcp_proton.domain.errors import MailError
-from mcp_proton.mime import charset as charsets
+from mcp_proton.mime.decoding import charset as charsets
 from tests.unit.mime.letters import TEXT, file, letter, patient, several
 
 from .test_confinement import read, refusal

@@ -9,16 +9,16 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from mcp_proton.imap.backoff import Patience
-from mcp_proton.imap.endpoint import Credentials, Endpoint, Pin, TlsMode
 from mcp_proton.imap.limits import Limits, Timing
-from mcp_proton.imap.opening import open_session
-from mcp_proton.imap.pool import Habits, Pool
+from mcp_proton.imap.login.endpoint import Credentials, Endpoint, Pin, TlsMode
+from mcp_proton.imap.protocol.backoff import Patience
+from mcp_proton.imap.protocol.opening import open_session
+from mcp_proton.imap.protocol.pool import Habits, Pool
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mcp_proton.imap.session import Session
+    from mcp_proton.imap.protocol.session import Session
 
 OK = b"@TAG@ OK done\r\n"
 CAPABILITIES = b"IMAP4rev1 IDLE UIDPLUS MOVE ID UNSELECT"

@@ -11,9 +11,9 @@ import pytest
 from mcp_proton.bootstrap import backend
 from mcp_proton.config.tables import Account, Kind
 from mcp_proton.domain.errors import AuthFailed
-from mcp_proton.imap import access_tokens
-from mcp_proton.imap.access_tokens import AccessTokens, Issued, expiry, printed
-from mcp_proton.jmap.endpoint import Auth
+from mcp_proton.imap.login import access_tokens
+from mcp_proton.imap.login.access_tokens import AccessTokens, Issued, expiry, printed
+from mcp_proton.jmap.protocol.endpoint import Auth
 from mcp_proton.storage.vault import Vault
 from tests.servers import account as servers
 from tests.servers.dovecot import Dovecot

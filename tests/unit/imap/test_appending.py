@@ -12,8 +12,8 @@ import pytest
 from mcp_proton.domain.errors import Ambiguous, Defect, Invalid, MailError, NotFound, OverLimit, Unavailable
 from mcp_proton.domain.mail import Mailbox, Role
 from mcp_proton.imap import keys
-from mcp_proton.imap.appending import Appending
-from mcp_proton.imap.pool import Pool
+from mcp_proton.imap.changing.appending import Appending
+from mcp_proton.imap.protocol.pool import Pool
 from mcp_proton.testing import MemoryOctets
 from tests.contract.letters_out import mail
 from tests.unit.imap.scripted import CAPABILITIES, CREDENTIALS, IDENTITY, OK, QUICK, ScriptedServer, Talk, mailbox

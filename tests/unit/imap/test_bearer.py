@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcp_proton.domain.errors import AuthFailed, Invalid, MailError, Unavailable, Unsupported
-from mcp_proton.imap.access_tokens import AccessTokens, Issued
-from mcp_proton.imap.bearer import Challenge, Mechanism, choose
-from mcp_proton.imap.endpoint import Credentials, Endpoint, Pin, TlsMode
-from mcp_proton.imap.opening import open_session
-from mcp_proton.imap.outlet import Outlet
-from mcp_proton.imap.submit import Submitting
+from mcp_proton.imap.login.access_tokens import AccessTokens, Issued
+from mcp_proton.imap.login.bearer import Challenge, Mechanism, choose
+from mcp_proton.imap.login.endpoint import Credentials, Endpoint, Pin, TlsMode
+from mcp_proton.imap.protocol.opening import open_session
+from mcp_proton.imap.submission.outlet import Outlet
+from mcp_proton.imap.submission.submit import Submitting
 from tests.servers.postfix import Postfix, can_run
 from tests.unit.imap.scripted import IDENTITY, QUICK, Reply, Talk, secret, serving
 
@@ -210,7 +210,7 @@ async def test_dovecot_takes_a_token_by_either_mechanism(
     dovecot: Account, dovecot_server: Dovecot, mechanism: Mechanism, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "mcp_proton.imap.bearer.choose", lambda offered: mechanism if mechanism.value in offered else None
+        "mcp_proton.imap.login.bearer.choose", lambda offered: mechanism if mechanism.value in offered else None
     )
     purse = Purse(dovecot_server.access_token(dovecot.username))
     session = await open_session(imaps(dovecot), login(dovecot.username, purse), identity=IDENTITY)
@@ -248,7 +248,7 @@ async def test_postfix_takes_a_token_and_replaces_a_refused_one(
     postfix: Postfix, dovecot: Account, dovecot_server: Dovecot, mechanism: Mechanism, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "mcp_proton.imap.bearer.choose", lambda offered: mechanism if mechanism.value in offered else None
+        "mcp_proton.imap.login.bearer.choose", lambda offered: mechanism if mechanism.value in offered else None
     )
     place = Endpoint("127.0.0.1", postfix.port, TlsMode.STARTTLS, Pin.read(postfix.certificate_sha256))
     over = dovecot_server.access_token(dovecot.username, seconds=-60)

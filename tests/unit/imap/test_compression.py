@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcp_proton.imap.backend import ImapBackend
-from mcp_proton.imap.endpoint import Credentials, Endpoint, Pin, TlsMode
 from mcp_proton.imap.errors import LimitExceeded, ProtocolViolation
-from mcp_proton.imap.fetching import Items
 from mcp_proton.imap.limits import Limits
-from mcp_proton.imap.opening import open_session
-from mcp_proton.imap.pool import Habits, Pool
-from mcp_proton.imap.uids import UidSet
+from mcp_proton.imap.login.endpoint import Credentials, Endpoint, Pin, TlsMode
+from mcp_proton.imap.protocol.fetching import Items
+from mcp_proton.imap.protocol.opening import open_session
+from mcp_proton.imap.protocol.pool import Habits, Pool
+from mcp_proton.imap.protocol.uids import UidSet
 from tests.unit.imap.scripted import CREDENTIALS, IDENTITY, QUICK, Talk, serving
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from mcp_proton.imap.session import Session
+    from mcp_proton.imap.protocol.session import Session
     from tests.servers.account import Account
 
 CAPABILITIES = b"IMAP4rev1 COMPRESS=DEFLATE"

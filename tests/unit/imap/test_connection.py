@@ -8,15 +8,15 @@ from dataclasses import replace
 import pytest
 
 from mcp_proton.domain.errors import Ambiguous, Defect, MailError, NotFound
-from mcp_proton.imap import commands
-from mcp_proton.imap.commands import Noop
 from mcp_proton.imap.errors import ConnectionLost, LimitExceeded, ProtocolViolation, Rejected, TimedOut
-from mcp_proton.imap.fetching import Fetch, Items
 from mcp_proton.imap.limits import Limits
-from mcp_proton.imap.responses import Exists, Response
-from mcp_proton.imap.rows import FetchRow
-from mcp_proton.imap.uids import UidSet
-from mcp_proton.imap.writer import Atom
+from mcp_proton.imap.protocol import commands
+from mcp_proton.imap.protocol.commands import Noop
+from mcp_proton.imap.protocol.fetching import Fetch, Items
+from mcp_proton.imap.protocol.responses import Exists, Response
+from mcp_proton.imap.protocol.rows import FetchRow
+from mcp_proton.imap.protocol.uids import UidSet
+from mcp_proton.imap.protocol.writer import Atom
 from tests.unit.imap.scripted import OK, QUICK, Talk, mailbox, session_with
 
 FLAGS = Items(flags=True)
@@ -301,7 +301,7 @@ async def test_rows_of_other_messages_are_not_taken_for_an_answer() -> None:
 
 
 async def test_what_answers_without_speaking_imap_is_refused_at_once() -> None:
-    from mcp_proton.imap.opening import open_session
+    from mcp_proton.imap.protocol.opening import open_session
     from tests.unit.imap.scripted import CREDENTIALS, IDENTITY, serving
 
     async with serving() as server:

@@ -8,16 +8,16 @@ from collections.abc import AsyncIterator
 import pytest
 
 from mcp_proton.domain.errors import AuthFailed, NotFound, Untrusted
-from mcp_proton.imap import commands
-from mcp_proton.imap.codes import CopyUid
-from mcp_proton.imap.commands import Move, Store
-from mcp_proton.imap.endpoint import Credentials, Endpoint, Pin, TlsMode
-from mcp_proton.imap.fetching import Items
-from mcp_proton.imap.opening import fetch_certificate, open_session
-from mcp_proton.imap.pool import Pool
-from mcp_proton.imap.responses import Exists
-from mcp_proton.imap.uids import UidSet
-from mcp_proton.imap.writer import Atom
+from mcp_proton.imap.login.endpoint import Credentials, Endpoint, Pin, TlsMode
+from mcp_proton.imap.protocol import commands
+from mcp_proton.imap.protocol.codes import CopyUid
+from mcp_proton.imap.protocol.commands import Move, Store
+from mcp_proton.imap.protocol.fetching import Items
+from mcp_proton.imap.protocol.opening import fetch_certificate, open_session
+from mcp_proton.imap.protocol.pool import Pool
+from mcp_proton.imap.protocol.responses import Exists
+from mcp_proton.imap.protocol.uids import UidSet
+from mcp_proton.imap.protocol.writer import Atom
 from tests.servers.account import Account
 from tests.unit.imap.scripted import IDENTITY
 

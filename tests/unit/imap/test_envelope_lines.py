@@ -10,17 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcp_proton.imap.connection import Connection
-from mcp_proton.imap.date_lines import DateLines, Received
 from mcp_proton.imap.errors import LimitExceeded
-from mcp_proton.imap.headlines import Columns, DatedHeaderLines, HeaderReader
+from mcp_proton.imap.finding.date_lines import DateLines, Received
+from mcp_proton.imap.finding.headlines import Columns, DatedHeaderLines, HeaderReader
 from mcp_proton.imap.limits import Limits, Timing
-from mcp_proton.imap.uids import UidSet
+from mcp_proton.imap.protocol.connection import Connection
+from mcp_proton.imap.protocol.uids import UidSet
 from tests.unit.imap.test_fuzz import FRAGMENTS, mutated
 
 if TYPE_CHECKING:
-    from mcp_proton.imap.asks import Taken
-    from mcp_proton.imap.responses import Response
+    from mcp_proton.imap.protocol.asks import Taken
+    from mcp_proton.imap.protocol.responses import Response
 
 TAG = "ABCDE"
 END = b"ABCDE1 OK done\r\n"

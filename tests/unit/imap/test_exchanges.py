@@ -9,8 +9,8 @@ import pytest
 from mcp_proton.domain import exchanges
 from mcp_proton.domain.errors import MailError
 from mcp_proton.domain.exchanges import Exchange
-from mcp_proton.imap.commands import Noop
 from mcp_proton.imap.errors import Rejected
+from mcp_proton.imap.protocol.commands import Noop
 from tests.unit.imap.scripted import Talk, session_with
 
 CANARY = "canary-folder"

@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcp_proton.domain.errors import MailError
-from mcp_proton.imap.commands import Search, StatusOf
 from mcp_proton.imap.errors import ProtocolViolation
-from mcp_proton.imap.fetching import Items
 from mcp_proton.imap.limits import Limits
-from mcp_proton.imap.responses import ResponseReader
-from mcp_proton.imap.wire import Framer
-from mcp_proton.imap.writer import Atom
+from mcp_proton.imap.protocol.commands import Search, StatusOf
+from mcp_proton.imap.protocol.fetching import Items
+from mcp_proton.imap.protocol.responses import ResponseReader
+from mcp_proton.imap.protocol.wire import Framer
+from mcp_proton.imap.protocol.writer import Atom
 from tests.unit.imap.scripted import OK, QUICK, Talk, pool_for, serving
 from tests.unit.imap.test_wire import Heard, feed
 

@@ -14,7 +14,7 @@ from mcp_proton.bootstrap.logins import client_of, places
 from mcp_proton.config.renewal import Renewal
 from mcp_proton.config.tables import Account, Kind
 from mcp_proton.domain.errors import AuthFailed, Unavailable
-from mcp_proton.imap.oauth import OCTETS, Client, Renewing
+from mcp_proton.imap.login.oauth import OCTETS, Client, Renewing
 from mcp_proton.storage.vault import Vault
 from mcp_proton.testing import MemoryVault
 from tests.unit.imap.token_endpoint import Answer, token_endpoint

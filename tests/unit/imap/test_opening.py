@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from mcp_proton.domain.errors import AuthFailed, Invalid, MailError, Unavailable, Unsupported, Untrusted
-from mcp_proton.imap.endpoint import Credentials, Endpoint, Pin, TlsMode
 from mcp_proton.imap.errors import ConnectionLost, TimedOut
-from mcp_proton.imap.opening import fetch_certificate, open_session
-from mcp_proton.imap.session import Session
+from mcp_proton.imap.login.endpoint import Credentials, Endpoint, Pin, TlsMode
+from mcp_proton.imap.protocol.opening import fetch_certificate, open_session
+from mcp_proton.imap.protocol.session import Session
 from tests.servers.certificate import Certificate, issue
 from tests.unit.imap.scripted import (
     BRIDGE,

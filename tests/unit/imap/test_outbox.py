@@ -11,10 +11,10 @@ from mcp_proton.domain.mail import Role
 from mcp_proton.domain.outgoing import Trace
 from mcp_proton.domain.ports import Standing
 from mcp_proton.imap.backend import ImapBackend
-from mcp_proton.imap.endpoint import Endpoint, TlsMode
-from mcp_proton.imap.outbox import Outbox, append_limit
-from mcp_proton.imap.outlet import Outlet
-from mcp_proton.imap.providers import PROVIDERS, Name
+from mcp_proton.imap.login.endpoint import Endpoint, TlsMode
+from mcp_proton.imap.login.providers import PROVIDERS, Name
+from mcp_proton.imap.submission.outbox import Outbox, append_limit
+from mcp_proton.imap.submission.outlet import Outlet
 from tests.unit.imap.scripted import CAPABILITIES, CREDENTIALS, OK, serving
 
 NOWHERE = Outlet(Endpoint("127.0.0.1", 9, TlsMode.PLAIN, plain_to_this_machine=True), CREDENTIALS)

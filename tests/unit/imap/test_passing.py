@@ -8,17 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_proton.imap.asks import Taken
-from mcp_proton.imap.commands import Noop, Store
 from mcp_proton.imap.errors import LimitExceeded
-from mcp_proton.imap.fetching import Fetch, Items
 from mcp_proton.imap.limits import Limits
-from mcp_proton.imap.rows import FetchRow
-from mcp_proton.imap.uids import UidSet
+from mcp_proton.imap.protocol.asks import Taken
+from mcp_proton.imap.protocol.commands import Noop, Store
+from mcp_proton.imap.protocol.fetching import Fetch, Items
+from mcp_proton.imap.protocol.rows import FetchRow
+from mcp_proton.imap.protocol.uids import UidSet
 from tests.unit.imap.scripted import OK, Talk, mailbox, session_with
 
 if TYPE_CHECKING:
-    from mcp_proton.imap.responses import Response
+    from mcp_proton.imap.protocol.responses import Response
 
 SPELLINGS = (
     b"* 2 FETCH (FLAGS (\\Seen $Junk))\r\n",

@@ -7,12 +7,12 @@ from contextlib import AbstractContextManager, nullcontext
 
 import pytest
 
-from mcp_proton.imap.commands import Noop
 from mcp_proton.imap.errors import TimedOut
-from mcp_proton.imap.fetching import Items
 from mcp_proton.imap.limits import Timing
-from mcp_proton.imap.pool import Habits, Pool
-from mcp_proton.imap.responses import Exists
+from mcp_proton.imap.protocol.commands import Noop
+from mcp_proton.imap.protocol.fetching import Items
+from mcp_proton.imap.protocol.pool import Habits, Pool
+from mcp_proton.imap.protocol.responses import Exists
 from tests.unit.imap.scripted import CREDENTIALS, IDENTITY, OK, ScriptedServer, Talk, mailbox
 from tests.unit.imap.wound import run_wound
 

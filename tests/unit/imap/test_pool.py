@@ -9,13 +9,13 @@ import pytest
 
 from mcp_proton.domain.errors import AuthFailed, NotFound, Stale
 from mcp_proton.domain.turns import Turns
-from mcp_proton.imap.commands import Noop, StatusOf
 from mcp_proton.imap.errors import Busy, ConnectionLost, Rebuilt, Rejected
-from mcp_proton.imap.fetching import Items
-from mcp_proton.imap.idle import Idle, Missed
-from mcp_proton.imap.pool import Habits
-from mcp_proton.imap.responses import Exists, Expunged
-from mcp_proton.imap.writer import Atom
+from mcp_proton.imap.protocol.commands import Noop, StatusOf
+from mcp_proton.imap.protocol.fetching import Items
+from mcp_proton.imap.protocol.idle import Idle, Missed
+from mcp_proton.imap.protocol.pool import Habits
+from mcp_proton.imap.protocol.responses import Exists, Expunged
+from mcp_proton.imap.protocol.writer import Atom
 from tests.unit.imap.scripted import CAPABILITIES, OK, QUICK, ScriptedServer, Talk, mailbox, pool_for, serving
 
 FLAGS = Items(flags=True)
@@ -248,7 +248,7 @@ async def test_a_missing_uid_makes_us_look_whether_the_mailbox_was_rebuilt() -> 
 
 
 async def test_a_window_with_gaps_is_nothing_to_look_into() -> None:
-    from mcp_proton.imap.uids import UidSet
+    from mcp_proton.imap.protocol.uids import UidSet
 
     async with serving({b"UID FETCH": ONE}) as server, pool_for(server) as pool:
         async with pool.reading("INBOX") as box:
@@ -418,7 +418,7 @@ async def test_extended_search_is_used_only_where_it_is_advertised() -> None:
 
 async def test_a_long_set_of_uids_becomes_several_commands() -> None:
     async def echo(talk: Talk, tag: bytes, command: bytes) -> None:
-        from mcp_proton.imap.uids import UidSet
+        from mcp_proton.imap.protocol.uids import UidSet
 
         rows = (b"* 1 FETCH (UID %d FLAGS ())\r\n" % uid for uid in UidSet.parse(command.split()[2]))
         await talk.say(b"".join(rows) + OK, tag)

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcp_proton.imap.commands import Noop
 from mcp_proton.imap.errors import ConnectionLost, ProtocolViolation, Rejected, RejectedForNow, TimedOut
-from mcp_proton.imap.fetching import Items
-from mcp_proton.imap.rows import FetchRow
+from mcp_proton.imap.protocol.commands import Noop
+from mcp_proton.imap.protocol.fetching import Items
+from mcp_proton.imap.protocol.rows import FetchRow
 from tests.unit.imap.scripted import OK, QUICK, Talk, pool_for, serving
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ import tracemalloc
 import pytest
 
 from mcp_proton.domain.errors import NotFound
-from mcp_proton.imap.commands import Noop
 from mcp_proton.imap.errors import ConnectionLost, ProtocolViolation, Rebuilt, Rejected
-from mcp_proton.imap.fetching import Items
-from mcp_proton.imap.pool import Habits
+from mcp_proton.imap.protocol.commands import Noop
+from mcp_proton.imap.protocol.fetching import Items
+from mcp_proton.imap.protocol.pool import Habits
 from tests.unit.imap.scripted import OK, Reply, Talk, mailbox, pool_for, serving
 
 BODY = bytes(range(256)) * 12_000  # 3 MB

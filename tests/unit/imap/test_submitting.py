@@ -12,10 +12,10 @@ import pytest
 
 from mcp_proton.domain.errors import AuthFailed, Unavailable, Unsupported, Untrusted
 from mcp_proton.domain.outgoing import Delivery
-from mcp_proton.imap.endpoint import Credentials, Endpoint, Pin, TlsMode
 from mcp_proton.imap.limits import SubmissionTiming
-from mcp_proton.imap.outlet import Outlet
-from mcp_proton.imap.submit import Submitting
+from mcp_proton.imap.login.endpoint import Credentials, Endpoint, Pin, TlsMode
+from mcp_proton.imap.submission.outlet import Outlet
+from mcp_proton.imap.submission.submit import Submitting
 from mcp_proton.simulator import make_certificate
 from mcp_proton.testing import MemoryOctets
 from tests.contract.letters_out import mail

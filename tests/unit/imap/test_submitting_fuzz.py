@@ -9,10 +9,10 @@ import pytest
 
 from mcp_proton.domain.errors import MailError
 from mcp_proton.domain.outgoing import Delivery, Submission
-from mcp_proton.imap.endpoint import Credentials, Endpoint, TlsMode
 from mcp_proton.imap.limits import SubmissionTiming
-from mcp_proton.imap.outlet import Outlet
-from mcp_proton.imap.submit import Submitting
+from mcp_proton.imap.login.endpoint import Credentials, Endpoint, TlsMode
+from mcp_proton.imap.submission.outlet import Outlet
+from mcp_proton.imap.submission.submit import Submitting
 from tests.contract.letters_out import mail
 
 ME = "alice@example.org"

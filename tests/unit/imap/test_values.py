@@ -7,12 +7,12 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from mcp_proton.imap import tokens
-from mcp_proton.imap.codes import AppendUid, Code, CopyUid, split
-from mcp_proton.imap.envelope import Address
 from mcp_proton.imap.errors import LimitExceeded, ProtocolViolation
 from mcp_proton.imap.limits import Limits
-from mcp_proton.imap.responses import (
+from mcp_proton.imap.protocol import tokens
+from mcp_proton.imap.protocol.codes import AppendUid, Code, CopyUid, split
+from mcp_proton.imap.protocol.envelope import Address
+from mcp_proton.imap.protocol.responses import (
     Capabilities,
     Exists,
     Expunged,
@@ -29,8 +29,8 @@ from mcp_proton.imap.responses import (
     Status,
     Vanished,
 )
-from mcp_proton.imap.rows import FetchRow
-from mcp_proton.imap.uids import UidSet
+from mcp_proton.imap.protocol.rows import FetchRow
+from mcp_proton.imap.protocol.uids import UidSet
 
 ANN = Address(b"Ann", b"ann", b"x.test")
 PEOPLE = b'(("Ann" NIL "ann" "x.test")) ' * 3 + b'((NIL NIL "bob" "y.test")) NIL NIL NIL "<m1@x>"'

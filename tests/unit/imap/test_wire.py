@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from mcp_proton.imap.errors import LimitExceeded
 from mcp_proton.imap.limits import Limits
-from mcp_proton.imap.wire import AT_ONCE, ROOM, Framer, Sink, Wire
+from mcp_proton.imap.protocol.wire import AT_ONCE, ROOM, Framer, Sink, Wire
 
 SAMPLE = (
     b"* OK hello\r\n"

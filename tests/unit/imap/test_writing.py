@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_proton.domain.errors import Invalid
-from mcp_proton.imap import commands, utf7
-from mcp_proton.imap.asks import Nowhere
 from mcp_proton.imap.errors import LimitExceeded, ProtocolViolation
-from mcp_proton.imap.fetching import Fetch, FetchRange, FetchWhole, Items
-from mcp_proton.imap.uids import LARGEST, UidSet
-from mcp_proton.imap.writer import Argument, Atom, Literal, MailboxName, chunks, line
+from mcp_proton.imap.protocol import commands, utf7
+from mcp_proton.imap.protocol.asks import Nowhere
+from mcp_proton.imap.protocol.fetching import Fetch, FetchRange, FetchWhole, Items
+from mcp_proton.imap.protocol.uids import LARGEST, UidSet
+from mcp_proton.imap.protocol.writer import Argument, Atom, Literal, MailboxName, chunks, line
 
 UIDS = st.integers(1, LARGEST)
 

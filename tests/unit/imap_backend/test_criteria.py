@@ -21,8 +21,9 @@ from mcp_proton.domain.query import (
     Received,
     Size,
 )
-from mcp_proton.imap import criteria, writer
-from mcp_proton.imap.criteria import CHEAP, Kind
+from mcp_proton.imap.finding import criteria
+from mcp_proton.imap.finding.criteria import CHEAP, Kind
+from mcp_proton.imap.protocol import writer
 
 
 def written(query: Query, kinds: frozenset[Kind] = frozenset(Kind)) -> bytes | None:

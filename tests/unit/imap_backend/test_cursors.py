@@ -12,10 +12,10 @@ from mcp_proton.domain.errors import Invalid
 from mcp_proton.domain.mail import Mailbox, Role
 from mcp_proton.domain.ports import Order
 from mcp_proton.domain.query import All, Contains, Field
-from mcp_proton.imap import cursors
-from mcp_proton.imap.cursors import Cursor, Mark
-from mcp_proton.imap.uids import UidSet
-from mcp_proton.imap.windows import union
+from mcp_proton.imap.finding import cursors
+from mcp_proton.imap.finding.cursors import Cursor, Mark
+from mcp_proton.imap.finding.windows import union
+from mcp_proton.imap.protocol.uids import UidSet
 
 UNHURRIED = settings(deadline=None)  # a busy machine is no fault
 

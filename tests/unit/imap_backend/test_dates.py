@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcp_proton.imap.dates import LATEST, DateIndex, seconds
+from mcp_proton.imap.finding.dates import LATEST, DateIndex, seconds
 
 UNHURRIED = settings(deadline=None)  # a busy machine is no fault
 

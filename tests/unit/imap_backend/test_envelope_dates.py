@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_proton.imap.envelopes import date_of
-from mcp_proton.mime.dates import date
+from mcp_proton.mime.header.dates import date
 
 ZONES = st.integers(-12 * 60, 14 * 60).map(lambda minutes: timezone(timedelta(minutes=minutes)))
 MOMENTS = st.datetimes(datetime(1971, 1, 1), datetime(2099, 12, 31), timezones=ZONES)

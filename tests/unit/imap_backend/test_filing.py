@@ -13,7 +13,7 @@ from mcp_proton.domain.outcome import Ending, Fate, Proof
 from mcp_proton.domain.ports import FlagChange
 from mcp_proton.imap import keys
 from mcp_proton.imap.backend import ImapBackend
-from mcp_proton.imap.endpoint import Credentials
+from mcp_proton.imap.login.endpoint import Credentials
 from tests.unit.imap.scripted import OK, Reply, ScriptedServer, Talk, secret
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import pytest
 
 from mcp_proton.domain.errors import Invalid
 from mcp_proton.domain.mail import Flag
-from mcp_proton.imap import flags
+from mcp_proton.imap.protocol import flags
 
 
 @pytest.mark.parametrize("flag", list(Flag))

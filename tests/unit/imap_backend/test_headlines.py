@@ -15,15 +15,15 @@ from hypothesis import strategies as st
 from mcp_proton.domain.mail import Mailbox, Role
 from mcp_proton.domain.query import fold
 from mcp_proton.imap import envelopes
-from mcp_proton.imap.asks import Done
-from mcp_proton.imap.envelope_lines import EnvelopeLines
-from mcp_proton.imap.headlines import Columns, HeaderLines, HeaderReader
+from mcp_proton.imap.finding.envelope_lines import EnvelopeLines
+from mcp_proton.imap.finding.headlines import Columns, HeaderLines, HeaderReader
+from mcp_proton.imap.finding.pagelines import PageLines, PageReader
 from mcp_proton.imap.limits import Limits
-from mcp_proton.imap.pagelines import PageLines, PageReader
-from mcp_proton.imap.rows import RowReader
-from mcp_proton.imap.uids import UidSet
+from mcp_proton.imap.protocol.asks import Done
+from mcp_proton.imap.protocol.rows import RowReader
+from mcp_proton.imap.protocol.uids import UidSet
+from mcp_proton.mime.decoding.words import decode_words
 from mcp_proton.mime.searching import people
-from mcp_proton.mime.words import decode_words
 
 T = TypeVar("T")
 UNHURRIED = settings(deadline=None)  # a busy machine is no fault

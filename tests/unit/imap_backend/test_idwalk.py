@@ -13,17 +13,17 @@ import pytest
 from mcp_proton.domain.mail import Mailbox, Role
 from mcp_proton.domain.walk import Interval
 from mcp_proton.imap import keys
-from mcp_proton.imap.date_lines import DateLines
-from mcp_proton.imap.idwalk import IdWalk
-from mcp_proton.imap.indexing import DateIndexes
-from mcp_proton.imap.rows import FetchRow
+from mcp_proton.imap.finding.date_lines import DateLines
+from mcp_proton.imap.finding.idwalk import IdWalk
+from mcp_proton.imap.finding.indexing import DateIndexes
+from mcp_proton.imap.protocol.rows import FetchRow
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 
-    from mcp_proton.imap.box import Box
-    from mcp_proton.imap.fetching import Items
-    from mcp_proton.imap.uids import UidSet
+    from mcp_proton.imap.protocol.box import Box
+    from mcp_proton.imap.protocol.fetching import Items
+    from mcp_proton.imap.protocol.uids import UidSet
 
 INBOX = Mailbox("me", "INBOX", "INBOX", Role.INBOX)
 PAGE = 100

@@ -24,11 +24,11 @@ from mcp_proton.domain.query import (
     fold,
     matches,
 )
-from mcp_proton.imap import headlines
-from mcp_proton.imap.headlines import KEPT, Columns
-from mcp_proton.imap.judging import Judge, bits
-from mcp_proton.imap.summaries import LONGEST_TEXT, Block, Book, Library
-from mcp_proton.imap.uids import UidSet
+from mcp_proton.imap.finding import headlines
+from mcp_proton.imap.finding.headlines import KEPT, Columns
+from mcp_proton.imap.finding.judging import Judge, bits
+from mcp_proton.imap.finding.summaries import LONGEST_TEXT, Block, Book, Library
+from mcp_proton.imap.protocol.uids import UidSet
 
 UNHURRIED = settings(deadline=None)  # a busy machine is no fault
 

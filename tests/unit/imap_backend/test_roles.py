@@ -10,7 +10,7 @@ from mcp_proton.domain.errors import Conflict
 from mcp_proton.domain.handles import mailbox_tag
 from mcp_proton.domain.mail import Role
 from mcp_proton.imap import roles
-from mcp_proton.imap.responses import ListEntry
+from mcp_proton.imap.protocol.responses import ListEntry
 
 
 def entry(name: str, *attributes: str, delimiter: str | None = "/") -> ListEntry:

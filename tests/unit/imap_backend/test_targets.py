@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from mcp_proton.domain.mail import Mailbox, Role
 from mcp_proton.domain.ports import Order
-from mcp_proton.imap.dates import Place
-from mcp_proton.imap.targets import Findings, Hit, Target, aim, page, rank
-from mcp_proton.imap.uids import UidSet
+from mcp_proton.imap.finding.dates import Place
+from mcp_proton.imap.finding.targets import Findings, Hit, Target, aim, page, rank
+from mcp_proton.imap.protocol.uids import UidSet
 
 UNHURRIED = settings(deadline=None)  # a busy machine is no fault
 

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcp_proton.domain.errors import Invalid
-from mcp_proton.imap import windows
-from mcp_proton.imap.uids import LARGEST, UidSet
+from mcp_proton.imap.finding import windows
+from mcp_proton.imap.protocol.uids import LARGEST, UidSet
 
 UNHURRIED = settings(deadline=None)  # a busy machine is no fault
 

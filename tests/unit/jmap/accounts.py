@@ -9,7 +9,7 @@ from mcp_proton.domain.mail import Role
 from mcp_proton.domain.ports import Page
 from mcp_proton.domain.query import All
 from mcp_proton.jmap.backend import JmapBackend
-from mcp_proton.jmap.endpoint import Auth, Credentials, Endpoint
+from mcp_proton.jmap.protocol.endpoint import Auth, Credentials, Endpoint
 from tests.contract.letters import letter
 from tests.servers.jmap import JmapServer
 from tests.servers.jmap.server import PASSWORD, USER

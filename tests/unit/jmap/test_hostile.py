@@ -11,7 +11,8 @@ import pytest
 from mcp_proton.domain.errors import MailError, Unavailable
 from mcp_proton.domain.ports import Page
 from mcp_proton.domain.query import All
-from mcp_proton.jmap import client, windows
+from mcp_proton.jmap.finding import windows
+from mcp_proton.jmap.protocol import client
 from tests.unit.jmap.accounts import account, arrive, box, handles, rows
 
 if TYPE_CHECKING:

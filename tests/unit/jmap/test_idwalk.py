@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcp_proton.domain.walk import Interval
-from mcp_proton.jmap.windows import InvalidUpstream
+from mcp_proton.jmap.finding.windows import InvalidUpstream
 from tests.servers.jmap.methods import Limits
 from tests.unit.jmap.accounts import account, arrive, box
 

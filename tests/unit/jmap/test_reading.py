@@ -9,8 +9,8 @@ import pytest
 from mcp_proton.domain.errors import NotFound, Stale
 from mcp_proton.domain.ports import Order, Page
 from mcp_proton.domain.query import All, Contains, Field, HasFlag, Not, Or, Received
-from mcp_proton.jmap import cursors, filters
-from mcp_proton.mime.encoding import decode
+from mcp_proton.jmap.finding import cursors, filters
+from mcp_proton.mime.decoding.encoding import decode
 from tests.contract.letters import encoded, letter, with_attachment
 from tests.servers.jmap.methods import Limits
 from tests.unit.jmap.accounts import account, arrive, box, handles

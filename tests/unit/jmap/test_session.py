@@ -12,9 +12,9 @@ import pytest
 from mcp_proton.domain.errors import AuthFailed, Invalid, MailError, Unavailable
 from mcp_proton.domain.mail import Role
 from mcp_proton.domain.ports import FlagChange
-from mcp_proton.jmap import client
 from mcp_proton.jmap.backend import JmapBackend
-from mcp_proton.jmap.endpoint import Auth, Credentials, Endpoint
+from mcp_proton.jmap.protocol import client
+from mcp_proton.jmap.protocol.endpoint import Auth, Credentials, Endpoint
 from tests.servers.jmap import JmapServer
 from tests.servers.jmap.methods import Limits
 from tests.servers.jmap.server import MAIL, USER

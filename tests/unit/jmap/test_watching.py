@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from mcp_proton.domain.errors import AuthFailed
 from mcp_proton.domain.ports import Standing
 from mcp_proton.jmap.errors import LimitExceeded
-from mcp_proton.jmap.eventsource import LARGEST, Events
+from mcp_proton.jmap.protocol.eventsource import LARGEST, Events
 from mcp_proton.jmap.watching import Changed, Habits, Kind, Watch
 from tests.unit.jmap.accounts import account, arrive
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mcp_proton.jmap import windows
+from mcp_proton.jmap.finding import windows
 
 GOOD: dict[str, Any] = {"ids": ["a", "b"], "position": 4, "total": 90, "queryState": "s1"}
 ASKED, POSITION = 5, 4

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from mcp_proton.domain.ports import Page
 from mcp_proton.domain.query import And, Contains, Field, HasFlag, HeaderContains, MessageId, Not, Or, Query
-from mcp_proton.jmap import words
+from mcp_proton.jmap.finding import words
 from mcp_proton.mime.excerpt import AROUND, excerpt
 from tests.contract.letters import letter
 from tests.servers.jmap.methods import Limits

@@ -16,7 +16,7 @@ from mcp_proton.domain.outcome import Outcome
 from mcp_proton.mcp.http.bearers import Bearer
 from mcp_proton.mcp.http.limits import Limits, may_change
 from mcp_proton.mcp.identity import agent
-from mcp_proton.services.registry import load
+from mcp_proton.services.door.registry import load
 
 CATALOG = load().by_name
 READ, WRITE = CATALOG["messages_list"], CATALOG["messages_flag"]

@@ -14,8 +14,8 @@ from typing import Any
 
 from mcp_proton.domain.mail import Address
 from mcp_proton.domain.outgoing import Enclosure, Letter
-from mcp_proton.mime.compose import compose
-from mcp_proton.mime.enclosing import Slot, SlotEncoder, Survey
+from mcp_proton.mime.composing.compose import compose
+from mcp_proton.mime.composing.enclosing import Slot, SlotEncoder, Survey
 
 ME = Address("Ada Lovelace", "ada@example.org")
 BOB = Address("Bob", "bob@example.net")

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_proton.mime import calendar, tables
-from mcp_proton.mime.characters import visible
+from mcp_proton.mime.decoding.characters import visible
 
 from .letters import patient
 

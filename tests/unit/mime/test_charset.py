@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_proton.mime.charset import codec_name, decode
-from mcp_proton.mime.parse import parse
+from mcp_proton.mime.decoding.charset import codec_name, decode
+from mcp_proton.mime.structure.parse import parse
 
 from .letters import b64, letter, patient
 

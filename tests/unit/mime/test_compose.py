@@ -13,11 +13,11 @@ import pytest
 from mcp_proton.domain.errors import Conflict, Invalid
 from mcp_proton.domain.mail import Address
 from mcp_proton.domain.outgoing import Enclosure, Letter, Passage
-from mcp_proton.mime import parse
-from mcp_proton.mime.addressing import addressed, needs_smtputf8
-from mcp_proton.mime.compose import compose, composed_size, message_id, needs_eight_bit
-from mcp_proton.mime.enclosing import Slot, streamed
-from mcp_proton.mime.headers import Headers
+from mcp_proton.mime.composing.addressing import addressed, needs_smtputf8
+from mcp_proton.mime.composing.compose import compose, composed_size, message_id, needs_eight_bit
+from mcp_proton.mime.composing.enclosing import Slot, streamed
+from mcp_proton.mime.header.headers import Headers
+from mcp_proton.mime.structure import parse
 from tests.unit.mime.outgoing import BOB, ME, chunks_of, enclosure, letter, names_and_addresses, parts, read, wire
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256))

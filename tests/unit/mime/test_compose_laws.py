@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from mcp_proton.domain.errors import Invalid
 from mcp_proton.domain.mail import Address
 from mcp_proton.domain.outgoing import Letter
-from mcp_proton.mime import parse
-from mcp_proton.mime.addresses import addresses
-from mcp_proton.mime.addressing import addressed
-from mcp_proton.mime.characters import line, visible
-from mcp_proton.mime.compose import compose, composed_size
-from mcp_proton.mime.headers import Headers, message_ids
+from mcp_proton.mime.composing.addressing import addressed
+from mcp_proton.mime.composing.compose import compose, composed_size
+from mcp_proton.mime.decoding.characters import line, visible
+from mcp_proton.mime.header.addresses import addresses
+from mcp_proton.mime.header.headers import Headers, message_ids
+from mcp_proton.mime.structure import parse
 
 from .letters import patient
 from .outgoing import LETTER, enclosure, letter, names_and_addresses, read, wire

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from mcp_proton.domain.mail import Address
-from mcp_proton.mime import parse
-from mcp_proton.mime.addresses import addresses
-from mcp_proton.mime.headers import Headers
-from mcp_proton.mime.reply import Original, reply
+from mcp_proton.mime.composing.reply import Original, reply
+from mcp_proton.mime.header.addresses import addresses
+from mcp_proton.mime.header.headers import Headers
+from mcp_proton.mime.structure import parse
 
 from .outgoing import enclosure, letter, names_and_addresses, read, wire
 

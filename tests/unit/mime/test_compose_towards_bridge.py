@@ -10,12 +10,12 @@ from hypothesis import given
 
 from mcp_proton.domain.mail import Address
 from mcp_proton.domain.outgoing import Letter
-from mcp_proton.mime.addressing import addressed
-from mcp_proton.simulator.addresses import parse_addresses
-from mcp_proton.simulator.append_gate import check_recipients, gate
-from mcp_proton.simulator.mime_faults import base64_fault, people_fault, structure_fault
-from mcp_proton.simulator.parts import leaves, of_composer
-from mcp_proton.simulator.sections import Section
+from mcp_proton.mime.composing.addressing import addressed
+from mcp_proton.simulator.imap.append_gate import check_recipients, gate
+from mcp_proton.simulator.texts.addresses import parse_addresses
+from mcp_proton.simulator.texts.mime_faults import base64_fault, people_fault, structure_fault
+from mcp_proton.simulator.texts.parts import leaves, of_composer
+from mcp_proton.simulator.texts.sections import Section
 
 from .outgoing import enclosure, letter, wire
 from .test_compose_laws import letters, several

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_proton.mime.characters import visible
-from mcp_proton.mime.headers import Headers
-from mcp_proton.mime.words import decode_words
+from mcp_proton.mime.decoding.characters import visible
+from mcp_proton.mime.decoding.words import decode_words
+from mcp_proton.mime.header.headers import Headers
 
 from .letters import b64, letter, patient
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_proton.mime.encoding import Decoder, decode
-from mcp_proton.mime.parse import parse
+from mcp_proton.mime.decoding.encoding import Decoder, decode
+from mcp_proton.mime.structure.parse import parse
 
 from .letters import b64, letter, patient
 

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from mcp_proton.domain.handles import Handle
 from mcp_proton.domain.mail import Address
-from mcp_proton.mime.addresses import MOST, addresses
-from mcp_proton.mime.characters import visible
-from mcp_proton.mime.dates import date
-from mcp_proton.mime.headers import Headers, envelope, message_ids, read_headers
-from mcp_proton.mime.parse import parse
+from mcp_proton.mime.decoding.characters import visible
+from mcp_proton.mime.header.addresses import MOST, addresses
+from mcp_proton.mime.header.dates import date
+from mcp_proton.mime.header.headers import Headers, envelope, message_ids, read_headers
+from mcp_proton.mime.structure.parse import parse
 
 from .letters import letter, patient
 

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_proton.mime.characters import visible
-from mcp_proton.mime.html import cleaned, safe, to_text
-from mcp_proton.mime.links import differing_host
-from mcp_proton.mime.markup import DEPTH, End, Start, events
-from mcp_proton.mime.parse import parse
+from mcp_proton.mime.decoding.characters import visible
+from mcp_proton.mime.hypertext.html import cleaned, safe, to_text
+from mcp_proton.mime.hypertext.links import differing_host
+from mcp_proton.mime.hypertext.markup import DEPTH, End, Start, events
+from mcp_proton.mime.structure.parse import parse
 
 from .letters import html_letter, patient
 

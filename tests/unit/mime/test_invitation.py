@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from mcp_proton.domain.errors import Invalid, MailError, Unsupported
 from mcp_proton.domain.mail import Address
-from mcp_proton.mime import calendar, parse
-from mcp_proton.mime.invitation import Answered, Response, answered
+from mcp_proton.mime import calendar
+from mcp_proton.mime.composing.invitation import Answered, Response, answered
+from mcp_proton.mime.structure import parse
 
 from .letters import patient
 from .outgoing import letter, read, wire

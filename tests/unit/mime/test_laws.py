@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_proton.mime.characters import visible
-from mcp_proton.mime.outline import outline
-from mcp_proton.mime.parse import parse, section, structure
-from mcp_proton.mime.text import decode, unfold
+from mcp_proton.mime.decoding.characters import visible
+from mcp_proton.mime.decoding.text import decode, unfold
+from mcp_proton.mime.structure.outline import outline
+from mcp_proton.mime.structure.parse import parse, section, structure
 
 from .letters import TEXT, b64, file, letter, part, patient, several
 

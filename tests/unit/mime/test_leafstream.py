@@ -9,12 +9,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mcp_proton.mime import outline
-from mcp_proton.mime.leafstream import LeafReader
+from mcp_proton.mime.structure import outline
+from mcp_proton.mime.structure.leafstream import LeafReader
 
 if TYPE_CHECKING:
-    from mcp_proton.mime.headers import Headers
-    from mcp_proton.mime.parameters import Parametrised
+    from mcp_proton.mime.header.headers import Headers
+    from mcp_proton.mime.header.parameters import Parametrised
 
 
 UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_proton.mime.characters import visible
+from mcp_proton.mime.decoding.characters import visible
 from mcp_proton.mime.neutral import file_name, neutralise, suspicion
-from mcp_proton.mime.parse import parse
+from mcp_proton.mime.structure.parse import parse
 
 from .letters import TEXT, file, letter, patient, several
 

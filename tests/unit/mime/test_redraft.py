@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 from mcp_proton.domain.mail import Address
 from mcp_proton.domain.outgoing import Enclosure, Letter, Passage
-from mcp_proton.mime import encoding
-from mcp_proton.mime.addressing import addressed
-from mcp_proton.mime.characters import line
-from mcp_proton.mime.compose import compose
-from mcp_proton.mime.enclosing import Survey
-from mcp_proton.mime.outline import outline
-from mcp_proton.mime.redraft import Redraft, redraft
+from mcp_proton.mime.composing.addressing import addressed
+from mcp_proton.mime.composing.compose import compose
+from mcp_proton.mime.composing.enclosing import Survey
+from mcp_proton.mime.composing.redraft import Redraft, redraft
+from mcp_proton.mime.decoding import encoding
+from mcp_proton.mime.decoding.characters import line
+from mcp_proton.mime.structure.outline import outline
 
 from .letters import file, part, several
 from .letters import letter as stored

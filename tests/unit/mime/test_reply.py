@@ -7,14 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_proton.domain.mail import Address
-from mcp_proton.mime import parse
-from mcp_proton.mime.ancestry import MOST, MOST_OCTETS, ancestors
-from mcp_proton.mime.answering import Reason, Recipients, addressed_as, recipients, takes_no_answers
-from mcp_proton.mime.compose import compose
-from mcp_proton.mime.headers import Headers
-from mcp_proton.mime.quoting import LEFT_OUT, quoted
-from mcp_proton.mime.reply import Original, forward, reply
-from mcp_proton.mime.subjects import LONGEST, forward_subject, reply_subject
+from mcp_proton.mime.composing.ancestry import MOST, MOST_OCTETS, ancestors
+from mcp_proton.mime.composing.answering import Reason, Recipients, addressed_as, recipients, takes_no_answers
+from mcp_proton.mime.composing.compose import compose
+from mcp_proton.mime.composing.quoting import LEFT_OUT, quoted
+from mcp_proton.mime.composing.reply import Original, forward, reply
+from mcp_proton.mime.composing.subjects import LONGEST, forward_subject, reply_subject
+from mcp_proton.mime.header.headers import Headers
+from mcp_proton.mime.structure import parse
 
 from .letters import patient
 from .outgoing import enclosure, letter, read, wire

@@ -6,10 +6,10 @@ import pytest
 
 from mcp_proton.domain.handles import Handle
 from mcp_proton.domain.query import Contains, Field, HasAttachment, HeaderContains, MessageId, matches
-from mcp_proton.mime.headers import envelope
-from mcp_proton.mime.outline import outline
+from mcp_proton.mime.header.headers import envelope
 from mcp_proton.mime.searching import body_text, candidate, of_envelope
-from mcp_proton.mime.selecting import readable
+from mcp_proton.mime.structure.outline import outline
+from mcp_proton.mime.structure.selecting import readable
 
 from .letters import TEXT, b64, file, html_letter, letter, several
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from mcp_proton.domain.mail import Attachment, AttachmentKind, Part
-from mcp_proton.mime.encoding import decode
+from mcp_proton.mime.decoding.encoding import decode
 from mcp_proton.mime.limits import Limits
-from mcp_proton.mime.outline import outline
-from mcp_proton.mime.parse import parse, section, structure
-from mcp_proton.mime.selecting import attachments, has_attachments, is_stub, readable
+from mcp_proton.mime.structure.outline import outline
+from mcp_proton.mime.structure.parse import parse, section, structure
+from mcp_proton.mime.structure.selecting import attachments, has_attachments, is_stub, readable
 
 from .letters import TEXT, file, letter, part, several
 

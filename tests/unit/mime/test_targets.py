@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcp_proton.mime.targets import Target, in_html, in_text
+from mcp_proton.mime.hypertext.targets import Target, in_html, in_text
 
 
 def test_links_of_plain_text_are_found_without_the_punctuation_behind_them() -> None:

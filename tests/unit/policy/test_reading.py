@@ -14,7 +14,7 @@ from mcp_proton.policy.boundaries import Rate
 from mcp_proton.policy.decide import decide
 from mcp_proton.policy.presets import Choice, Preset
 from mcp_proton.policy.rules import GRANTABLE, Place, Verdict
-from mcp_proton.storage.tomllines import Lines, parse
+from mcp_proton.storage.access.tomllines import Lines, parse
 
 from .worlds import NOW, agent, one
 

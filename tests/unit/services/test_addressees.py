@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mcp_proton.domain.mail import Address
-from mcp_proton.services.addressees import key, people, read
+from mcp_proton.services.writing.addressees import key, people, read
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_proton.services.budget import cut, tokens
+from mcp_proton.services.presenting.budget import cut, tokens
 from tests.o200k import count
 
 PROSE = {

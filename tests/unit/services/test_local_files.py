@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mcp_proton.domain.errors import Invalid, NotFound
-from mcp_proton.services.local_files import chunks, real
+from mcp_proton.services.writing.local_files import chunks, real
 
 
 async def octets(path: Path) -> bytes:

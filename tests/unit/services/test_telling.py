@@ -10,12 +10,13 @@ from mcp_proton.domain import complaint, errors
 from mcp_proton.domain.errors import MailError
 from mcp_proton.imap import errors as of_imap
 from mcp_proton.jmap import errors as of_jmap
-from mcp_proton.jmap import refusals, windows
+from mcp_proton.jmap.changing import refusals
+from mcp_proton.jmap.finding import windows
 from mcp_proton.mcp import arguments
 from mcp_proton.mcp.http.signing_in import answers as of_signing_in
-from mcp_proton.services import batches
-from mcp_proton.services.answers import answer
-from mcp_proton.services.telling import told
+from mcp_proton.services.acting import batches
+from mcp_proton.services.presenting.answers import answer
+from mcp_proton.services.presenting.telling import told
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

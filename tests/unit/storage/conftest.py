@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from mcp_proton.storage.database import Database
-from mcp_proton.storage.journal import SqlJournal
+from mcp_proton.storage.journals.journal import SqlJournal
 from mcp_proton.storage.migrating import migrate
 
 from .worlds import Clock

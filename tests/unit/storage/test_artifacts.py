@@ -14,8 +14,8 @@ import pytest
 
 from mcp_proton.domain.caller import owner
 from mcp_proton.domain.errors import NotFound, OutOfBounds, OverLimit, Unavailable
-from mcp_proton.storage import exports
 from mcp_proton.storage.artifacts import FileArtifacts
+from mcp_proton.storage.folders import exports
 
 from .worlds import agent
 

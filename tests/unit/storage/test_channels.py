@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mcp_proton.domain.review import QUESTIONS, Challenge, reading_seconds
-from mcp_proton.storage.channels import ARMED_SECONDS, SqlChannels
+from mcp_proton.storage.access.channels import ARMED_SECONDS, SqlChannels
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from mcp_proton.domain.errors import Unavailable
 from mcp_proton.domain.outcome import Status
 from mcp_proton.storage import migrating
 from mcp_proton.storage.database import Database
-from mcp_proton.storage.journal import SqlJournal
+from mcp_proton.storage.journals.journal import SqlJournal
 from mcp_proton.storage.tables import REVISIONS, metadata
 
 from .worlds import Clock, opening
@@ -36,7 +36,7 @@ sys.path.insert(0, {root!r})
 from mcp_proton.domain.errors import MailError
 from mcp_proton.domain.outcome import Status
 from mcp_proton.storage.database import Database
-from mcp_proton.storage.journal import SqlJournal
+from mcp_proton.storage.journals.journal import SqlJournal
 from mcp_proton.storage.migrating import migrate
 from tests.unit.storage.worlds import Clock, opening
 database = Database(Path({place!r}), migrate)

@@ -15,8 +15,8 @@ from mcp_proton.domain.effects import Effect
 from mcp_proton.domain.errors import Conflict, Defect, NotFound, OverLimit
 from mcp_proton.domain.limits import Limit
 from mcp_proton.domain.outcome import MOVES, Ending, Fate, Status
-from mcp_proton.storage import glances
-from mcp_proton.storage.journal import SqlJournal
+from mcp_proton.storage.journals import glances
+from mcp_proton.storage.journals.journal import SqlJournal
 
 from .worlds import START, agent, handle, opening
 

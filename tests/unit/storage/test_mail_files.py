@@ -8,7 +8,7 @@ import pytest
 
 from mcp_proton.domain.errors import NotFound
 from mcp_proton.domain.outgoing import Octets
-from mcp_proton.storage.mail_files import FileMailFiles, FileSource
+from mcp_proton.storage.folders.mail_files import FileMailFiles, FileSource
 
 
 def letter(number: int) -> bytes:

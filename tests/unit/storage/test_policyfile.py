@@ -11,8 +11,8 @@ from mcp_proton.domain.limits import Switches
 from mcp_proton.policy.model import Policy
 from mcp_proton.policy.presets import Choice, Preset
 from mcp_proton.policy.reading import PolicyReader
+from mcp_proton.storage.access.policyfile import PolicyFile, PolicyInForce
 from mcp_proton.storage.files import write_private
-from mcp_proton.storage.policyfile import PolicyFile, PolicyInForce
 
 
 @pytest.fixture

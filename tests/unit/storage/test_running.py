@@ -14,7 +14,7 @@ from mcp_proton.domain.caller import owner
 from mcp_proton.domain.errors import Conflict
 from mcp_proton.domain.outcome import Ending, Fate, Proof, Status
 from mcp_proton.storage.database import Database
-from mcp_proton.storage.journal import SqlJournal
+from mcp_proton.storage.journals.journal import SqlJournal
 from mcp_proton.storage.migrating import migrate
 from mcp_proton.storage.runners import GONE_SECONDS
 from mcp_proton.storage.tables import OPEN_END

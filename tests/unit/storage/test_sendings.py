@@ -16,9 +16,9 @@ from mcp_proton.domain.outgoing import Accepted
 from mcp_proton.domain.plan import Plan
 from mcp_proton.domain.ports import Opening
 from mcp_proton.domain.sendings import Bounce, Sending, Sendings, Stage
-from mcp_proton.services.sendings import InMemory
+from mcp_proton.services.in_memory.sendings import InMemory
 from mcp_proton.storage.database import Database
-from mcp_proton.storage.journal import SqlJournal
+from mcp_proton.storage.journals.journal import SqlJournal
 from mcp_proton.storage.migrating import migrate
 from mcp_proton.storage.sendings import SqlSendings
 from mcp_proton.testing import EPOCH, FixedClock

@@ -9,9 +9,9 @@ from sqlalchemy import func, select, update
 
 from mcp_proton.domain.errors import OverLimit
 from mcp_proton.domain.signing_in import LIFE, MOST_PASSKEYS, MOST_ROTATIONS, MOST_SIGN_INS, Over
-from mcp_proton.storage import sign_ins as sign_in_store
-from mcp_proton.storage.passkeys import SqlPasskeys
-from mcp_proton.storage.sign_ins import SqlSignIns
+from mcp_proton.storage.access import sign_ins as sign_in_store
+from mcp_proton.storage.access.passkeys import SqlPasskeys
+from mcp_proton.storage.access.sign_ins import SqlSignIns
 from mcp_proton.storage.tables import refresh_tokens
 
 

@@ -12,8 +12,8 @@ import pytest
 from mcp_proton.domain.effects import Effect
 from mcp_proton.domain.errors import NotFound, Unavailable
 from mcp_proton.domain.limits import Switches
-from mcp_proton.storage.switches import SqlSwitches
-from mcp_proton.storage.switchfile import SwitchFile, decoded, encoded
+from mcp_proton.storage.access.switches import SqlSwitches
+from mcp_proton.storage.access.switchfile import SwitchFile, decoded, encoded
 
 
 @pytest.fixture
@@ -110,7 +110,7 @@ def test_switches_read_back_as_they_were_written():
 
 @pytest.mark.process
 def test_reading_the_switches_loads_no_database():
-    code = "import sys, mcp_proton.storage.switchfile; print('sqlalchemy' in sys.modules)"
+    code = "import sys, mcp_proton.storage.access.switchfile; print('sqlalchemy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from mcp_proton.domain.tokens import digest, public_half
-from mcp_proton.storage.tokens import SqlTokens
+from mcp_proton.storage.access.tokens import SqlTokens
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcp_proton.domain.complaint import Misconfigured
-from mcp_proton.storage.tomllines import Lines, parse
+from mcp_proton.storage.access.tomllines import Lines, parse
 
 DOCUMENT = '''# a comment with [brackets] = and "quotes"
 preset = "assistant"   # [not.a.table]

@@ -7,14 +7,13 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from mcp_proton.admin.checks import Check, State, fix, ok
-
-from .lines import NoAnswerError, Web
+from mcp_proton.admin.flows.lines import NoAnswerError, Web
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from .flow import Flow
-    from .lines import Line, Message
+    from mcp_proton.admin.flows.flow import Flow
+    from mcp_proton.admin.flows.lines import Line, Message
 
 _NOWHERE = "nobody.aaaaaa.1-1"
 """A handle that names nothing."""

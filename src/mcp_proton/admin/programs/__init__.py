@@ -3,10 +3,10 @@
 A client's token stands in no configuration we print: each program reads it from where it keeps secrets.
 """
 
-from .guides import Guide, guide
-from .program import Program, guess
-from .snippets import SERVER, snippet
-from .ways import TOKEN, TOKEN_FILE, Process, Remote, connected, own_program, started
+from mcp_proton.admin.programs.guides import Guide, guide
+from mcp_proton.admin.programs.program import Program, guess
+from mcp_proton.admin.programs.snippets import SERVER, snippet
+from mcp_proton.admin.programs.ways import TOKEN, TOKEN_FILE, Process, Remote, connected, own_program, started
 
 __all__ = [
     "SERVER",

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .program import Program
-from .snippets import SERVER
-from .ways import TOKEN, TOKEN_FILE, Remote
+from mcp_proton.admin.programs.program import Program
+from mcp_proton.admin.programs.snippets import SERVER
+from mcp_proton.admin.programs.ways import TOKEN, TOKEN_FILE, Remote
 
 if TYPE_CHECKING:
-    from .ways import Process
+    from mcp_proton.admin.programs.ways import Process
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import tomlkit
 import yaml
 
-from .program import Program
-from .ways import TOKEN, Process, Remote, connected, own_program
+from mcp_proton.admin.programs.program import Program
+from mcp_proton.admin.programs.ways import TOKEN, Process, Remote, connected, own_program
 
 if TYPE_CHECKING:
     from collections.abc import Callable

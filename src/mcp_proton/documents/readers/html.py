@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from mcp_proton.documents.decoding import decoded
 from mcp_proton.documents.kinds import MOST_OF_A_TEXT
-from mcp_proton.mime import html
+from mcp_proton.mime.hypertext import html
 
 if TYPE_CHECKING:
     from mcp_proton.documents.pages import Pages

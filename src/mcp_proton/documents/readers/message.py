@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from mcp_proton.documents.kinds import MOST_OF_A_TEXT
 from mcp_proton.mime.limits import Limits
 from mcp_proton.mime.notices import Notice
-from mcp_proton.mime.parse import parse
+from mcp_proton.mime.structure.parse import parse
 
 if TYPE_CHECKING:
     from mcp_proton.documents.pages import Pages

@@ -8,8 +8,8 @@ import sys
 import threading
 from typing import TYPE_CHECKING
 
-from .relay import Relay
-from .service import Service
+from mcp_proton.mcp.connect.relay import Relay
+from mcp_proton.mcp.connect.service import Service
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -13,10 +13,10 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
-from . import messages
-from .messages import Message, fault, unsure
-from .service import BrokenError, Exchange, NotReachedError, Service
-from .session import Session
+from mcp_proton.mcp.connect import messages
+from mcp_proton.mcp.connect.messages import Message, fault, unsure
+from mcp_proton.mcp.connect.service import BrokenError, Exchange, NotReachedError, Service
+from mcp_proton.mcp.connect.session import Session
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,11 +7,11 @@ import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from .service import BrokenError, NotReachedError
+from mcp_proton.mcp.connect.service import BrokenError, NotReachedError
 
 if TYPE_CHECKING:
-    from .messages import Message
-    from .service import Exchange, Service
+    from mcp_proton.mcp.connect.messages import Message
+    from mcp_proton.mcp.connect.service import Exchange, Service
 
 _FIRST = "2025-11-25"
 _INITIALIZED = b'{"jsonrpc":"2.0","method":"notifications/initialized"}'

@@ -17,19 +17,18 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from mcp_proton import __version__
 from mcp_proton.domain.errors import MailError
-from mcp_proton.storage import links
-
-from .addresses import Addresses
-from .answers import later, refuse
-from .bearers import Bearer, Bearers
-from .bodies import Bodies, replayed
-from .files import Files
-from .holding import held
-from .introspecting import Introspection
-from .rates import Rate, starting
-from .servers import ClientServers
-from .sessions import Sessions
-from .trusted import WELL_KNOWN
+from mcp_proton.mcp.http.addresses import Addresses
+from mcp_proton.mcp.http.answers import later, refuse
+from mcp_proton.mcp.http.bearers import Bearer, Bearers
+from mcp_proton.mcp.http.bodies import Bodies, replayed
+from mcp_proton.mcp.http.files import Files
+from mcp_proton.mcp.http.holding import held
+from mcp_proton.mcp.http.introspecting import Introspection
+from mcp_proton.mcp.http.rates import Rate, starting
+from mcp_proton.mcp.http.servers import ClientServers
+from mcp_proton.mcp.http.sessions import Sessions
+from mcp_proton.mcp.http.trusted import WELL_KNOWN
+from mcp_proton.storage.access import links
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -38,8 +37,7 @@ if TYPE_CHECKING:
 
     from mcp_proton.bootstrap import Running
     from mcp_proton.mcp.doorway import Gate
-
-    from .trusted import Trusted
+    from mcp_proton.mcp.http.trusted import Trusted
 
 MOST_HEADERS = 64
 SESSIONS_AT_ONCE = 32

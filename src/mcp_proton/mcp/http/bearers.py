@@ -17,11 +17,10 @@ if TYPE_CHECKING:
     from mcp_proton.bootstrap import Running
     from mcp_proton.config.oauth import OAuth
     from mcp_proton.domain.effects import Effect
+    from mcp_proton.mcp.http.signing_in.access import AccessTokens
+    from mcp_proton.mcp.http.trusted import Trusted
     from mcp_proton.mcp.oauth.claims import Said
     from mcp_proton.mcp.oauth.verifying import Verifier
-
-    from .signing_in.access import AccessTokens
-    from .trusted import Trusted
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from .answers import later, refuse
+from mcp_proton.mcp.http.answers import later, refuse
 
 if TYPE_CHECKING:
     from starlette.responses import Response

@@ -14,16 +14,15 @@ from mcp_proton import bootstrap
 from mcp_proton.config.serving import Place, place
 from mcp_proton.domain import exchanges
 from mcp_proton.domain.errors import MailError, NotFound
+from mcp_proton.mcp.http import listening, watching
+from mcp_proton.mcp.http.app import Application
+from mcp_proton.mcp.http.identifying import identity
+from mcp_proton.mcp.http.limits import Limits
+from mcp_proton.mcp.http.log_writer import beside
+from mcp_proton.mcp.http.readiness import Readiness
+from mcp_proton.mcp.http.running import serve
+from mcp_proton.mcp.http.servers import PATH
 from mcp_proton.mcp.logs import to_stderr
-
-from . import listening, watching
-from .app import Application
-from .identifying import identity
-from .limits import Limits
-from .log_writer import beside
-from .readiness import Readiness
-from .running import serve
-from .servers import PATH
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,9 +32,8 @@ if TYPE_CHECKING:
 
     from mcp_proton.config.tables import Service
     from mcp_proton.mcp.doorway import Gate
-
-    from .metrics import Metrics
-    from .tracing import Tracing
+    from mcp_proton.mcp.http.metrics import Metrics
+    from mcp_proton.mcp.http.tracing import Tracing
 
 _COLLECTOR = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 _log = logging.getLogger(__name__)
@@ -95,7 +93,7 @@ def _metrics(
     """Open the listener for metrics, where there shall be one."""
     if service.metrics_listen is None:
         return None
-    from .metrics import Metrics
+    from mcp_proton.mcp.http.metrics import Metrics
 
     metrics, door = Metrics(running), listening.opened(place(service.metrics_listen))
     stack.callback(door.close)
@@ -109,7 +107,7 @@ def _tracing() -> Tracing | None:
     if not any(os.environ.get(name) for name in _COLLECTOR):
         return None
     try:
-        from .tracing import Tracing
+        from mcp_proton.mcp.http.tracing import Tracing
     except ModuleNotFoundError:
         _log.warning("a collector for traces is named, but the extra is missing: pip install 'mcp-proton[otlp]'")
         return None

@@ -20,12 +20,11 @@ from starlette.responses import JSONResponse, PlainTextResponse
 
 from mcp_proton.domain.errors import MailError, NotFound, OverLimit
 from mcp_proton.domain.links import Way
-from mcp_proton.services import redeeming
-from mcp_proton.storage.links import PATH
-
-from .answers import later
-from .bearers import Bearer
-from .watching import write
+from mcp_proton.mcp.http.answers import later
+from mcp_proton.mcp.http.bearers import Bearer
+from mcp_proton.mcp.http.watching import write
+from mcp_proton.services.door import redeeming
+from mcp_proton.storage.access.links import PATH
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -33,10 +32,9 @@ if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.types import Receive, Scope, Send
 
-    from mcp_proton.services.redeeming import Opened
-    from mcp_proton.services.world import World
-
-    from .bearers import Bearers
+    from mcp_proton.mcp.http.bearers import Bearers
+    from mcp_proton.services.door.redeeming import Opened
+    from mcp_proton.services.door.world import World
 
 AT_ONCE = 16
 SECONDS = 600.0

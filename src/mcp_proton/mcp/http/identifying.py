@@ -7,9 +7,8 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING
 
 from mcp_proton.config.signing_in import By
+from mcp_proton.mcp.http.trusted import Trusted
 from mcp_proton.storage.vault import Vault
-
-from .trusted import Trusted
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -18,10 +17,9 @@ if TYPE_CHECKING:
 
     from mcp_proton.bootstrap import Running
     from mcp_proton.config.signing_in import SigningIn
-
-    from .listening import Listening
-    from .signing_in.access import AccessTokens
-    from .signing_in.site import Site
+    from mcp_proton.mcp.http.listening import Listening
+    from mcp_proton.mcp.http.signing_in.access import AccessTokens
+    from mcp_proton.mcp.http.signing_in.site import Site
 
 _SECRET = "sign-in"  # noqa: S105 - the name under which the vault knows it
 
@@ -35,7 +33,7 @@ async def identity(
     if config.oauth is None and config.sign_in is None:
         yield None, None
         return
-    from .signing_in.site import Site
+    from mcp_proton.mcp.http.signing_in.site import Site
 
     site = Site(config.service.public_url or ("http://localhost" if door.path else str(door)))
     async with AsyncExitStack() as stack:
@@ -51,9 +49,9 @@ async def identity(
 def _front(
     running: Running, trusted: Trusted, rules: SigningIn, noticed: Callable[[str], None], stack: AsyncExitStack
 ) -> ASGIApp:
-    from .signing_in import front
-    from .signing_in.desk import Desk
-    from .signing_in.provider import Provider
+    from mcp_proton.mcp.http.signing_in import front
+    from mcp_proton.mcp.http.signing_in.desk import Desk
+    from mcp_proton.mcp.http.signing_in.provider import Provider
 
     desk = Desk(trusted.site, rules, trusted.scopes, running, noticed)
     if trusted.tokens is not None:
@@ -67,9 +65,9 @@ def _front(
 
 
 def _tokens(running: Running, site: Site) -> AccessTokens:
-    from .servers import PATH
-    from .signing_in.access import AccessTokens
-    from .signing_in.signing_key import signing_key
+    from mcp_proton.mcp.http.servers import PATH
+    from mcp_proton.mcp.http.signing_in.access import AccessTokens
+    from mcp_proton.mcp.http.signing_in.signing_key import signing_key
 
     key = signing_key(running.settings.folders.state / "signing.pem")
     return AccessTokens(key, site.issuer, f"{site.origin}{PATH}")

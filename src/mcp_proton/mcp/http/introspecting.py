@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.responses import JSONResponse
 
-from .answers import later
-from .rates import Rate
+from mcp_proton.mcp.http.answers import later
+from mcp_proton.mcp.http.rates import Rate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from starlette.responses import Response
 
-    from .bearers import Bearer
+    from mcp_proton.mcp.http.bearers import Bearer
 
 TOKENS = 1024
 PER_MINUTE = 60

@@ -16,11 +16,10 @@ from mcp_proton.domain.effects import READING
 from mcp_proton.domain.errors import Ambiguous, MailError, OverLimit, Unavailable
 from mcp_proton.domain.turns import Turns
 from mcp_proton.mcp.hints import base_effects
+from mcp_proton.mcp.http.bearers import present
+from mcp_proton.mcp.http.rates import Rate
+from mcp_proton.services.door.registry import Definition, primitive
 from mcp_proton.services.fields import additions
-from mcp_proton.services.registry import Definition, primitive
-
-from .bearers import present
-from .rates import Rate
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

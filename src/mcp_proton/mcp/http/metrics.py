@@ -21,9 +21,8 @@ if TYPE_CHECKING:
     from mcp_proton.bootstrap import Running
     from mcp_proton.domain.exchanges import Exchange
     from mcp_proton.domain.turns import Turns
-
-    from .sessions import Sessions
-    from .watching import Seen
+    from mcp_proton.mcp.http.sessions import Sessions
+    from mcp_proton.mcp.http.watching import Seen
 
 _DENIED = frozenset({"policy_denied", "out_of_bounds", "over_limit", "paused", "not_onboarded"})
 _BUCKETS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import uvicorn
 
-from . import wire
+from mcp_proton.mcp.http import wire
 
 if TYPE_CHECKING:
     import socket

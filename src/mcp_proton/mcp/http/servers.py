@@ -12,11 +12,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from mcp_proton.mcp.http.bearers import left_open
+from mcp_proton.mcp.http.streams import Streams
 from mcp_proton.mcp.identity import agent
 from mcp_proton.mcp.server import build
-
-from .bearers import left_open
-from .streams import Streams
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send

@@ -22,8 +22,7 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 
 from mcp_proton import __version__
 from mcp_proton.domain.errors import Defect, MailError
-
-from .watching import NO_OPERATION
+from mcp_proton.mcp.http.watching import NO_OPERATION
 
 if TYPE_CHECKING:
     from opentelemetry.context import Context
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from mcp_proton.domain.operation import Request, Result
     from mcp_proton.domain.outcome import Outcome
     from mcp_proton.mcp.doorway import Gate, Submit
-    from mcp_proton.services.registry import Definition
+    from mcp_proton.services.door.registry import Definition
 
 SECONDS = 5.0
 """How long a collector may take; what it does not take in that time is lost, and nothing of ours waits for it."""

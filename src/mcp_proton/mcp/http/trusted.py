@@ -8,19 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 from mcp_proton.config.signing_in import By
 from mcp_proton.domain.scopes import MAIL
+from mcp_proton.mcp.http.servers import PATH
 from mcp_proton.storage.vault import Vault
-
-from .servers import PATH
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from mcp_proton.config.oauth import OAuth
     from mcp_proton.config.tables import Config
+    from mcp_proton.mcp.http.signing_in.access import AccessTokens
+    from mcp_proton.mcp.http.signing_in.site import Site
     from mcp_proton.mcp.oauth.verifying import Verifier
-
-    from .signing_in.access import AccessTokens
-    from .signing_in.site import Site
 
     Headers = Iterable[tuple[bytes, bytes]]
 

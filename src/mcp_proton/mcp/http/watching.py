@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mcp_proton.domain.errors import MailError
+from mcp_proton.mcp.http.bearers import present
+from mcp_proton.mcp.http.rates import Rate
 from mcp_proton.mcp.logs import AUDIT
-
-from .bearers import present
-from .rates import Rate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from mcp_proton.domain.operation import Request, Result
     from mcp_proton.domain.outcome import Outcome
     from mcp_proton.mcp.doorway import Gate, Submit
-    from mcp_proton.services.registry import Definition
+    from mcp_proton.services.door.registry import Definition
 
 NO_OPERATION = "none"
 """The operation of a call that names none: what it did name is not repeated."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from .answers import later
+from mcp_proton.mcp.http.answers import later
 
 if TYPE_CHECKING:
     import asyncio

@@ -10,8 +10,7 @@ from joserfc.errors import JoseError
 from joserfc.jwk import KeySet
 
 from mcp_proton.domain.errors import MailError, Unavailable
-
-from .fetching import fetched
+from mcp_proton.mcp.oauth.fetching import fetched
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 from joserfc import jws, jwt
 from joserfc.errors import JoseError, SecurityWarning
 
-from .claims import TYPES, Said, said
-from .fetching import client, fetched
-from .keys import Keys
+from mcp_proton.mcp.oauth.claims import TYPES, Said, said
+from mcp_proton.mcp.oauth.fetching import client, fetched
+from mcp_proton.mcp.oauth.keys import Keys
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

@@ -18,7 +18,7 @@ from mcp_proton.domain.plan import Impact, Scope
 from mcp_proton.domain.ports import Page
 from mcp_proton.domain.query import Contains, Field, fold
 from mcp_proton.services.fields import Account, Mark, Stranger, Text
-from mcp_proton.services.rows import Reach, reach, shown_at
+from mcp_proton.services.presenting.rows import Reach, reach, shown_at
 
 _LOOKED_AT = 400
 _SECONDS = 10.0

@@ -13,9 +13,9 @@ from mcp_proton.domain.context import Context
 from mcp_proton.domain.effects import Effect
 from mcp_proton.domain.operation import Operation, Request, Result
 from mcp_proton.mime.file_names import file_name
-from mcp_proton.services import fetching
 from mcp_proton.services.fields import Mark, Stranger, Url
-from mcp_proton.services.written import Body, FileName, MediaType
+from mcp_proton.services.writing import fetching
+from mcp_proton.services.writing.written import Body, FileName, MediaType
 
 
 class ArtifactsCreate(Request):

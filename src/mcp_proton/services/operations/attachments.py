@@ -11,14 +11,15 @@ from mcp_proton.domain.context import Context
 from mcp_proton.domain.effects import Effect
 from mcp_proton.domain.handles import Handle
 from mcp_proton.domain.operation import Operation, Request, Result
-from mcp_proton.mime import encoding, selecting
+from mcp_proton.mime.decoding import encoding
 from mcp_proton.mime.file_names import file_name
+from mcp_proton.mime.structure import selecting
 from mcp_proton.mime.suspicion import suspicion
-from mcp_proton.services import excerpts
-from mcp_proton.services.attached import Index, ListedAttachment, choose, listed
-from mcp_proton.services.budget import DEFAULT_TOKENS, MaxTokens
-from mcp_proton.services.cursors import seal, unseal
+from mcp_proton.services.asking.cursors import seal, unseal
 from mcp_proton.services.fields import Cursor, Mark, OneHandle, Stranger
+from mcp_proton.services.presenting import excerpts
+from mcp_proton.services.presenting.attached import Index, ListedAttachment, choose, listed
+from mcp_proton.services.presenting.budget import DEFAULT_TOKENS, MaxTokens
 
 Pages = Annotated[
     Annotated[str, Field(pattern=r"^\d{1,6}(-(\d{1,6})?)?$")] | None,

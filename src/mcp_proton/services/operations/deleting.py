@@ -12,9 +12,10 @@ from mcp_proton.domain.mail import Flag, Mailbox
 from mcp_proton.domain.operation import Finer, Operation, Request, Shorthand
 from mcp_proton.domain.outcome import Fate
 from mcp_proton.domain.ports import FlagChange, MailBackend
-from mcp_proton.services import foreseeing, looking, matching
+from mcp_proton.services.acting import foreseeing, looking
+from mcp_proton.services.asking import matching
 from mcp_proton.services.fields import Account, ManyHandles, Mark, Preview
-from mcp_proton.services.filed import Filed, filed, parsed
+from mcp_proton.services.presenting.filed import Filed, filed, parsed
 
 _MESSAGES = ["personal.ei5nnz.sd2egw-2n9c"]
 

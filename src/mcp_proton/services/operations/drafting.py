@@ -18,14 +18,15 @@ from mcp_proton.domain.handles import Handle
 from mcp_proton.domain.operation import Finer, Operation, Request, Result
 from mcp_proton.domain.outcome import Fate, Status
 from mcp_proton.domain.plan import Impact, ReviewLine, Scope
-from mcp_proton.mime import reply as mime_reply
-from mcp_proton.services import answering, foreseeing, letters, redrafting, reviewed, versions
-from mcp_proton.services.addressees import Recipients, Sender
-from mcp_proton.services.attached import Index
+from mcp_proton.mime.composing import reply as mime_reply
+from mcp_proton.services.acting import foreseeing
 from mcp_proton.services.fields import Mark, OneHandle, Ours
-from mcp_proton.services.filed import Undone, undone
-from mcp_proton.services.redrafting import Digest
-from mcp_proton.services.written import (
+from mcp_proton.services.presenting.attached import Index
+from mcp_proton.services.presenting.filed import Undone, undone
+from mcp_proton.services.writing import answering, letters, redrafting, reviewed, versions
+from mcp_proton.services.writing.addressees import Recipients, Sender
+from mcp_proton.services.writing.redrafting import Digest
+from mcp_proton.services.writing.written import (
     Attachments,
     Body,
     Subject,

@@ -17,14 +17,15 @@ from mcp_proton.domain.outcome import Ending, Fate
 from mcp_proton.domain.plan import Impact, ReviewLine, Scope
 from mcp_proton.domain.ports import MailBackend, Page
 from mcp_proton.domain.query import All
-from mcp_proton.services import foreseeing, looking, redrafting, versions
-from mcp_proton.services.attached import ListedAttachment, listed
-from mcp_proton.services.budget import DEFAULT_TOKENS, MaxTokens, cut
-from mcp_proton.services.cursors import seal, unseal
+from mcp_proton.services.acting import foreseeing, looking
+from mcp_proton.services.asking.cursors import seal, unseal
 from mcp_proton.services.fields import Account, Cursor, Handles, Mark, OneHandle, Stranger
-from mcp_proton.services.filed import Filed, filed, parsed
-from mcp_proton.services.rows import Reach, Row, reach, row, shown_at
-from mcp_proton.services.written import Thread
+from mcp_proton.services.presenting.attached import ListedAttachment, listed
+from mcp_proton.services.presenting.budget import DEFAULT_TOKENS, MaxTokens, cut
+from mcp_proton.services.presenting.filed import Filed, filed, parsed
+from mcp_proton.services.presenting.rows import Reach, Row, reach, row, shown_at
+from mcp_proton.services.writing import redrafting, versions
+from mcp_proton.services.writing.written import Thread
 
 
 class DraftsGet(Request):

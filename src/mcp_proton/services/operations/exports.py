@@ -20,9 +20,9 @@ from mcp_proton.domain.outcome import INLINE, Ending, Fate, Status
 from mcp_proton.domain.ports import MailBackend
 from mcp_proton.domain.transfer import Export, Form
 from mcp_proton.mime.file_names import file_name
-from mcp_proton.services import matching
+from mcp_proton.services.asking import matching
 from mcp_proton.services.fields import LocalPath, ManyHandles, Mark
-from mcp_proton.services.filed import Undone, only_reason, parsed, undone
+from mcp_proton.services.presenting.filed import Undone, only_reason, parsed, undone
 
 STEP = 500
 """Messages a step: nothing is changed by it, so that only the time between steps speaks for small ones."""

@@ -11,10 +11,11 @@ from mcp_proton.domain.mail import Mailbox, Role
 from mcp_proton.domain.operation import Finer, Operation, Request, Shorthand
 from mcp_proton.domain.outcome import Ending, Fate, Tally
 from mcp_proton.domain.ports import MailBackend
-from mcp_proton.services import foreseeing, looking, matching, places
+from mcp_proton.services.acting import foreseeing, looking
+from mcp_proton.services.asking import matching, places
+from mcp_proton.services.asking.moving import MessagesMove
 from mcp_proton.services.fields import HOME_WORD, Destination, MailboxField, ManyHandles, Preview
-from mcp_proton.services.filed import Filed, filed, parsed
-from mcp_proton.services.moving import MessagesMove
+from mcp_proton.services.presenting.filed import Filed, filed, parsed
 
 _MESSAGES = ["personal.ei5nnz.sd2egw-2n9c"]
 _EFFECTS = frozenset({Effect.ORGANIZE, Effect.DRAFT, Effect.DESTROY})

@@ -15,10 +15,11 @@ from mcp_proton.domain.mail import Flag, Mailbox
 from mcp_proton.domain.operation import Finer, Operation, Request, Shorthand
 from mcp_proton.domain.outcome import UNGUARDED, Ending, Fate
 from mcp_proton.domain.ports import LARGEST_VERSION, FlagChange, MailBackend, Standing
-from mcp_proton.services import foreseeing, looking, matching
-from mcp_proton.services.batches import CHUNK
+from mcp_proton.services.acting import foreseeing, looking
+from mcp_proton.services.acting.batches import CHUNK
+from mcp_proton.services.asking import matching
 from mcp_proton.services.fields import ManyHandles, Mark, Preview, listed
-from mcp_proton.services.filed import Filed, filed, parsed
+from mcp_proton.services.presenting.filed import Filed, filed, parsed
 
 _WORDS = {
     "read": Flag.SEEN,

@@ -11,7 +11,8 @@ from mcp_proton.domain.mail import Mailbox, Role
 from mcp_proton.domain.operation import Finer, Operation, Request, Result, Shorthand
 from mcp_proton.domain.outcome import Fate
 from mcp_proton.domain.plan import Impact, ReviewLine, Scope
-from mcp_proton.services import foreseeing, places
+from mcp_proton.services.acting import foreseeing
+from mcp_proton.services.asking import places
 from mcp_proton.services.fields import Account, MailboxField, NewFolder, Stranger
 
 

@@ -9,9 +9,9 @@ from mcp_proton.domain.mail import Identity, Role
 from mcp_proton.domain.operation import Finer, Operation, Request, Result
 from mcp_proton.domain.plan import ReviewLine
 from mcp_proton.domain.role_addresses import is_role_address
-from mcp_proton.mime.addresses import addresses
+from mcp_proton.mime.header.addresses import addresses
+from mcp_proton.services.asking.powers import power
 from mcp_proton.services.fields import Account, Stranger, Text
-from mcp_proton.services.powers import power
 
 _MAKE = "make identities"
 

@@ -23,10 +23,10 @@ from mcp_proton.domain.outcome import INLINE, Ending, Fate, Proof, Status, Tally
 from mcp_proton.domain.plan import ReviewLine
 from mcp_proton.domain.ports import MailBackend
 from mcp_proton.domain.transfer import Entry, Source
-from mcp_proton.services import foreseeing
+from mcp_proton.services.acting import foreseeing
 from mcp_proton.services.fields import Account, LocalPath, MailboxField, Mark, OneHandle, Ours, Preview, Stranger
-from mcp_proton.services.filed import only_reason
-from mcp_proton.services.present import Present, unsettled
+from mcp_proton.services.presenting.filed import only_reason
+from mcp_proton.services.transferring.present import Present, unsettled
 
 SETTLED = 90.0
 """Seconds after which a server shows what it was told to store, if it ever will (Bridge: two of its polls)."""

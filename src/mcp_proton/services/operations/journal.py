@@ -12,11 +12,11 @@ from mcp_proton.domain.context import Context
 from mcp_proton.domain.effects import Effect
 from mcp_proton.domain.operation import Operation, Request, Result
 from mcp_proton.domain.outcome import INLINE, Ending, Fate, Outcome, Record, Status, weakest
-from mcp_proton.services.answers import instant
-from mcp_proton.services.cursors import seal, unseal
+from mcp_proton.services.asking.cursors import seal, unseal
 from mcp_proton.services.fields import Cursor, Mark, OperationId
-from mcp_proton.services.posted import Delivered, delivered
-from mcp_proton.services.telling import standing
+from mcp_proton.services.presenting.answers import instant
+from mcp_proton.services.presenting.posted import Delivered, delivered
+from mcp_proton.services.presenting.telling import standing
 
 
 class OperationsStatus(Request):

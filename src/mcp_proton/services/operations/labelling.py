@@ -14,9 +14,10 @@ from mcp_proton.domain.operation import Finer, Operation, Request, Shorthand
 from mcp_proton.domain.outcome import Ending, Fate
 from mcp_proton.domain.ports import MailBackend, Page
 from mcp_proton.domain.query import MessageId
-from mcp_proton.services import foreseeing, looking, matching, places
+from mcp_proton.services.acting import foreseeing, looking
+from mcp_proton.services.asking import matching, places
 from mcp_proton.services.fields import MailboxField, ManyHandles, Preview
-from mcp_proton.services.filed import Filed, filed, parsed
+from mcp_proton.services.presenting.filed import Filed, filed, parsed
 
 _MESSAGES = ["personal.ei5nnz.sd2egw-2n9c"]
 _MOST_LOOKED_UP = 100

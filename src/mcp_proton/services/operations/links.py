@@ -13,11 +13,12 @@ from mcp_proton.domain.operation import Finer, Operation, Request, Result
 from mcp_proton.domain.plan import Impact, Scope
 from mcp_proton.domain.ports import Artifact
 from mcp_proton.mime.file_names import file_name
-from mcp_proton.services import enclosing, linking
-from mcp_proton.services.answers import instant
-from mcp_proton.services.attached import Index
+from mcp_proton.services.acting import linking
 from mcp_proton.services.fields import Mark, OneHandle, Stranger
-from mcp_proton.services.written import ArtifactId, Attach, FileName, MediaType, scope_of
+from mcp_proton.services.presenting.answers import instant
+from mcp_proton.services.presenting.attached import Index
+from mcp_proton.services.writing import enclosing
+from mcp_proton.services.writing.written import ArtifactId, Attach, FileName, MediaType, scope_of
 
 
 class ArtifactsLink(Request):

@@ -16,9 +16,10 @@ from mcp_proton.domain.plan import ReviewLine
 from mcp_proton.domain.ports import Order, Page
 from mcp_proton.domain.query import All, And, HasFlag, Not, Or
 from mcp_proton.mime.neutral import neutralise
-from mcp_proton.services import attention, foreseeing
+from mcp_proton.services.acting import foreseeing
 from mcp_proton.services.fields import Account, MailboxField, Mark, Stranger
-from mcp_proton.services.rows import Reach, Row, reach, row
+from mcp_proton.services.presenting import attention
+from mcp_proton.services.presenting.rows import Reach, Row, reach, row
 
 _LOOKED_AT = 100
 _ORDER = (

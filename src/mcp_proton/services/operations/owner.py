@@ -8,8 +8,8 @@ from mcp_proton.domain.effects import Effect
 from mcp_proton.domain.operation import Operation, Request, Result
 from mcp_proton.domain.outcome import Outcome
 from mcp_proton.domain.plan import ReviewLine
-from mcp_proton.services.answers import instant
 from mcp_proton.services.fields import OperationId, Stranger
+from mcp_proton.services.presenting.answers import instant
 
 
 class ApprovalsShow(Request):

@@ -14,15 +14,15 @@ from mcp_proton.domain.mail import Envelope, Flag, Part
 from mcp_proton.domain.operation import Finer, Operation, Request, Result
 from mcp_proton.domain.outcome import Ending
 from mcp_proton.domain.ports import FlagChange
-from mcp_proton.mime import headers as mime_headers
+from mcp_proton.mime.header import headers as mime_headers
 from mcp_proton.mime.neutral import neutralise
 from mcp_proton.mime.suspicion import suspicion
-from mcp_proton.services import content
-from mcp_proton.services.attached import ListedAttachment, listed
-from mcp_proton.services.budget import DEFAULT_TOKENS, MaxTokens, cut, tokens
-from mcp_proton.services.cursors import seal, unseal
+from mcp_proton.services.asking.cursors import seal, unseal
 from mcp_proton.services.fields import Adds, Cursor, Handles, OneHandle, Stranger, Texts
-from mcp_proton.services.rows import people, shown_at
+from mcp_proton.services.presenting import content
+from mcp_proton.services.presenting.attached import ListedAttachment, listed
+from mcp_proton.services.presenting.budget import DEFAULT_TOKENS, MaxTokens, cut, tokens
+from mcp_proton.services.presenting.rows import people, shown_at
 
 _SUMMARY_TOKENS = 300
 _MOST_HEADERS = 256 * 1024

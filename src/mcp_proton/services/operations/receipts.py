@@ -7,10 +7,10 @@ from mcp_proton.domain.context import Context
 from mcp_proton.domain.effects import Effect
 from mcp_proton.domain.errors import NotFound
 from mcp_proton.domain.operation import Operation, Request, Result
-from mcp_proton.services.answers import instant
-from mcp_proton.services.dispatching import receipt_of
 from mcp_proton.services.fields import OperationId
-from mcp_proton.services.posted import Delivered, delivered
+from mcp_proton.services.presenting.answers import instant
+from mcp_proton.services.presenting.posted import Delivered, delivered
+from mcp_proton.services.writing.dispatching import receipt_of
 
 
 class ReceiptsShow(Request):

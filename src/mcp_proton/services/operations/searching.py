@@ -13,10 +13,10 @@ from mcp_proton.domain.mail import Flag, Mailbox, Role
 from mcp_proton.domain.operation import Finer, Operation, Request, Result
 from mcp_proton.domain.ports import Found, Order, Page
 from mcp_proton.domain.query import All, HasFlag, Not, looks_inside
-from mcp_proton.services import queries
-from mcp_proton.services.cursors import seal, unseal
+from mcp_proton.services.asking import queries
+from mcp_proton.services.asking.cursors import seal, unseal
 from mcp_proton.services.fields import Account, Cursor, MailboxField, MailboxFields, Mark, Text
-from mcp_proton.services.rows import Reach, Row, reach, row
+from mcp_proton.services.presenting.rows import Reach, Row, reach, row
 
 SEARCH_SECONDS = 20.0
 _OUTGOING = frozenset({Role.SENT, Role.DRAFTS, Role.SCHEDULED})

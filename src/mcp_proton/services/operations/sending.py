@@ -12,27 +12,27 @@ from mcp_proton.domain.errors import Invalid
 from mcp_proton.domain.handles import Handle
 from mcp_proton.domain.operation import Finer, Operation, Request, Shorthand
 from mcp_proton.domain.plan import Impact, Scope
-from mcp_proton.mime import html as mime_html
-from mcp_proton.mime.invitation import Response, answered
-from mcp_proton.mime.reply import Answer
-from mcp_proton.mime.reply import forward as passed_on
-from mcp_proton.mime.reply import reply as begun
-from mcp_proton.services import (
+from mcp_proton.mime.composing.invitation import Response, answered
+from mcp_proton.mime.composing.reply import Answer
+from mcp_proton.mime.composing.reply import forward as passed_on
+from mcp_proton.mime.composing.reply import reply as begun
+from mcp_proton.mime.hypertext import html as mime_html
+from mcp_proton.services.fields import Mark, OneHandle, Text
+from mcp_proton.services.presenting import invitations
+from mcp_proton.services.presenting.posted import Posted, posted
+from mcp_proton.services.writing import (
     acquainted,
     afterwards,
     answering,
     identities,
-    invitations,
     letters,
     redrafting,
     repeats,
     reviewed,
 )
-from mcp_proton.services.addressees import MOST, Recipients, Sender
-from mcp_proton.services.dispatching import power
-from mcp_proton.services.fields import Mark, OneHandle, Text
-from mcp_proton.services.posted import Posted, posted
-from mcp_proton.services.written import (
+from mcp_proton.services.writing.addressees import MOST, Recipients, Sender
+from mcp_proton.services.writing.dispatching import power
+from mcp_proton.services.writing.written import (
     Attach,
     Attachments,
     Body,

@@ -18,13 +18,13 @@ from mcp_proton.domain.operation import Finer, Operation, Request, Result
 from mcp_proton.domain.plan import Impact, Scope
 from mcp_proton.domain.ports import Coverage, MailBackend, Order, Page
 from mcp_proton.domain.query import Contains, Field, Linked, Query
-from mcp_proton.mime import headers as mime_headers
+from mcp_proton.mime.header import headers as mime_headers
 from mcp_proton.mime.neutral import neutralise
 from mcp_proton.mime.suspicion import suspicion
-from mcp_proton.services import content
-from mcp_proton.services.budget import DEFAULT_TOKENS, MaxTokens, cut, tokens
 from mcp_proton.services.fields import OneHandle, Stranger
-from mcp_proton.services.rows import Reach, Row, reach, row
+from mcp_proton.services.presenting import content
+from mcp_proton.services.presenting.budget import DEFAULT_TOKENS, MaxTokens, cut, tokens
+from mcp_proton.services.presenting.rows import Reach, Row, reach, row
 
 MOST_IDS = 100
 MOST_MESSAGES = 50

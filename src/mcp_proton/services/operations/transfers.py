@@ -22,13 +22,14 @@ from mcp_proton.domain.operation import Finer, Operation, Request
 from mcp_proton.domain.outcome import Ending, Fate, Proof, Tally
 from mcp_proton.domain.plan import Impact, ReviewLine, Scope
 from mcp_proton.domain.ports import MailBackend
-from mcp_proton.services import carrying, foreseeing, losses
-from mcp_proton.services.arrivals import looked, trashed
-from mcp_proton.services.carrying import Carrying
+from mcp_proton.services.acting import foreseeing
+from mcp_proton.services.asking.moving import MessagesMove
 from mcp_proton.services.fields import MailboxField, ManyHandles, Mark, Ours, Preview, Text
-from mcp_proton.services.filed import Filed, filed, parsed
-from mcp_proton.services.moving import MessagesMove
-from mcp_proton.services.present import named, parted
+from mcp_proton.services.presenting.filed import Filed, filed, parsed
+from mcp_proton.services.transferring import carrying, losses
+from mcp_proton.services.transferring.arrivals import looked, trashed
+from mcp_proton.services.transferring.carrying import Carrying
+from mcp_proton.services.transferring.present import named, parted
 
 SETTLED = 90.0
 """Seconds after which a server shows what it was told to store, if it ever will (Bridge: two of its polls)."""

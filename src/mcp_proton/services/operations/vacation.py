@@ -12,9 +12,9 @@ from mcp_proton.domain.mail import Role
 from mcp_proton.domain.operation import Finer, Operation, Request, Result
 from mcp_proton.domain.plan import ReviewLine
 from mcp_proton.domain.powers import Vacation
-from mcp_proton.services.answers import instant
+from mcp_proton.services.asking.powers import power
 from mcp_proton.services.fields import MOST_TEXT, Account, Mark, Stranger, Text, When, when
-from mcp_proton.services.powers import power
+from mcp_proton.services.presenting.answers import instant
 
 _ANSWER = "answer mail by itself"
 Words = Annotated[Text | None, Mark.TEXT]

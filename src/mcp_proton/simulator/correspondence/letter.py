@@ -7,9 +7,9 @@ import quopri
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from mcp_proton.simulator.dates import rfc1123
-from mcp_proton.simulator.go_text import encode_words
-from mcp_proton.simulator.media_types import format_media_type
+from mcp_proton.simulator.texts.dates import rfc1123
+from mcp_proton.simulator.texts.go_text import encode_words
+from mcp_proton.simulator.texts.media_types import format_media_type
 
 if TYPE_CHECKING:
     from datetime import datetime, timedelta

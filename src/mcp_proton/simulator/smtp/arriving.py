@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcp_proton.simulator.incoming import Hangup
+from mcp_proton.simulator.imap.incoming import Hangup
 
 if TYPE_CHECKING:
     import asyncio

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
-from mcp_proton.simulator.api import ApiError
-from mcp_proton.simulator.incoming import Hangup
+from mcp_proton.simulator.imap.incoming import Hangup
+from mcp_proton.simulator.proton.api import ApiError
 from mcp_proton.simulator.smtp import parameters
 from mcp_proton.simulator.smtp.arriving import ChunkedText, DataText, LineTooLongError
 from mcp_proton.simulator.smtp.outgoing import Courier

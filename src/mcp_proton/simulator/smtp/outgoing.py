@@ -5,25 +5,25 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
-from mcp_proton.simulator import account_message
-from mcp_proton.simulator.addresses import Address, AddressError, parse_addresses
-from mcp_proton.simulator.api import ApiError
-from mcp_proton.simulator.content_key import UnreadableTextError, content_key
-from mcp_proton.simulator.mime_faults import people_fault, structure_fault
-from mcp_proton.simulator.sections import Section
+from mcp_proton.simulator.proton import account_message
+from mcp_proton.simulator.proton.api import ApiError
 from mcp_proton.simulator.send_recorder import OverdueError
 from mcp_proton.simulator.smtp import recipients
 from mcp_proton.simulator.smtp.arriving import LineTooLongError
 from mcp_proton.simulator.smtp.parents import Searcher
 from mcp_proton.simulator.smtp.posting import Outgoing, Poster
 from mcp_proton.simulator.smtp.replies import SendError
+from mcp_proton.simulator.texts.addresses import Address, AddressError, parse_addresses
+from mcp_proton.simulator.texts.content_key import UnreadableTextError, content_key
+from mcp_proton.simulator.texts.mime_faults import people_fault, structure_fault
+from mcp_proton.simulator.texts.sections import Section
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from mcp_proton.simulator.bridge import Bridge
     from mcp_proton.simulator.send_recorder import Claim
-    from mcp_proton.simulator.users import BridgeUser
+    from mcp_proton.simulator.view.users import BridgeUser
 
 
 class Text(Protocol):

@@ -6,13 +6,13 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from mcp_proton.simulator.api import ApiError
+from mcp_proton.simulator.proton.api import ApiError
 
 if TYPE_CHECKING:
-    from mcp_proton.simulator.account import Account
-    from mcp_proton.simulator.api import Api
-    from mcp_proton.simulator.message import Message
-    from mcp_proton.simulator.sections import Section
+    from mcp_proton.simulator.proton.account import Account
+    from mcp_proton.simulator.proton.api import Api
+    from mcp_proton.simulator.proton.message import Message
+    from mcp_proton.simulator.texts.sections import Section
 
 _DOMAIN = "protonmail.internalid"
 _BRACKETED = re.compile(r"<(.*)>")

@@ -7,20 +7,20 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypeVar
 from urllib.parse import urlencode
 
-from mcp_proton.simulator import account_message
-from mcp_proton.simulator.api import ApiError, RefusedError
-from mcp_proton.simulator.dates import rfc1123
-from mcp_proton.simulator.departures import Departure
 from mcp_proton.simulator.given import GivenMessage
+from mcp_proton.simulator.proton import account_message
+from mcp_proton.simulator.proton.api import ApiError, RefusedError
+from mcp_proton.simulator.proton.departures import Departure
 from mcp_proton.simulator.smtp.replies import SendError
+from mcp_proton.simulator.texts.dates import rfc1123
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mcp_proton.simulator.account import Account
-    from mcp_proton.simulator.account_message import AccountMessage
     from mcp_proton.simulator.bridge import Bridge
-    from mcp_proton.simulator.message import Message
+    from mcp_proton.simulator.proton.account import Account
+    from mcp_proton.simulator.proton.account_message import AccountMessage
+    from mcp_proton.simulator.proton.message import Message
     from mcp_proton.simulator.smtp.parents import Lineage
     from mcp_proton.simulator.smtp.recipients import Recipients
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mcp_proton.simulator.addresses import Address
+from mcp_proton.simulator.texts.addresses import Address
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mcp_proton.simulator.account_message import AccountMessage
+    from mcp_proton.simulator.proton.account_message import AccountMessage
 
 
 @dataclass(frozen=True)

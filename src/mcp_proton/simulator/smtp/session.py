@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING
 
-from mcp_proton.simulator.incoming import Hangup
+from mcp_proton.simulator.imap.incoming import Hangup
 from mcp_proton.simulator.smtp.arriving import Arriving, ChunkedText, LineTooLongError
 from mcp_proton.simulator.smtp.commands import COMMANDS, command_of
 from mcp_proton.simulator.smtp.outgoing import Envelope
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from mcp_proton.simulator.faults import StepFault
     from mcp_proton.simulator.server import Simulator
-    from mcp_proton.simulator.users import BridgeUser
+    from mcp_proton.simulator.view.users import BridgeUser
 
 _BAD_COMMANDS = 3
 _GREETING = Reply(220, "", "127.0.0.1 ESMTP Service Ready")

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from mcp_proton.bridge.canary import Canary
+from mcp_proton.bridge.trying.canary import Canary
 from mcp_proton.simulator import GivenLabel, GivenMessage, GivenUser, Simulator
 from mcp_proton.storage.findings import FileFindings
 from mcp_proton.testing import FixedClock

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcp_proton.bridge.evidence import TRIED
+from mcp_proton.bridge.trying.evidence import TRIED
 from mcp_proton.domain.consequences import Evidence
 from mcp_proton.domain.errors import Unavailable, Unsupported
 from mcp_proton.domain.mail import Role

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcp_proton.imap.pool import Habits
+from mcp_proton.imap.protocol.pool import Habits
 from mcp_proton.simulator import GivenLabel
 from tests.contract import worlds
 from tests.servers import bridges
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from contextlib import AbstractAsyncContextManager
 
-    from mcp_proton.simulator.account import Model
+    from mcp_proton.simulator.proton.account import Model
     from tests.servers.bridges import AnyBridge
 
 LABELS = [GivenLabel.from_path(path) for path in ("Folders/Work", "Folders/Other", "Labels/Blue", "Labels/Red")]

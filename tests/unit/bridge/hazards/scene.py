@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from mcp_proton.domain.mail import Role
 from mcp_proton.domain.ports import FlagChange, Page
 from mcp_proton.domain.query import All
-from mcp_proton.imap.connection import Connection
+from mcp_proton.imap.protocol.connection import Connection
 from tests.contract.letters import letter
 from tests.simulator.client import Client
 

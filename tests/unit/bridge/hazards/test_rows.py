@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from mcp_proton.domain.consequences import Consequence
-    from mcp_proton.imap.pool import Habits
+    from mcp_proton.imap.protocol.pool import Habits
     from tests.unit.bridge.hazards.scene import Scene
 
 

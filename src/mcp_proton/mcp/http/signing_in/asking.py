@@ -10,14 +10,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mcp_proton.domain.redirects import private_scheme, program
-
-from .answers import Unfit
+from mcp_proton.mcp.http.signing_in.answers import Unfit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from .programs import Programs
-    from .site import Site
+    from mcp_proton.mcp.http.signing_in.programs import Programs
+    from mcp_proton.mcp.http.signing_in.site import Site
 
 LONGEST_STATE = 4_096
 _CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}")

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 from starlette.responses import RedirectResponse, Response
 
-from .answers import Unfit
+from mcp_proton.mcp.http.signing_in.answers import Unfit
 
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-    from .site import Site
+    from mcp_proton.mcp.http.signing_in.site import Site
 
 _FORM = re.compile(r"[A-Za-z0-9_-]{43}")
 

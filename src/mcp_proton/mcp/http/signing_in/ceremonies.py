@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mcp_proton.domain.signing_in import Passkey
-
-    from .site import Site
+    from mcp_proton.mcp.http.signing_in.site import Site
 
 _USER = PublicKeyCredentialUserEntity(id=b"mcp-proton owner", name="owner", display_name="The owner of this mail")
 _ALGORITHMS = (-8, -7, -257)

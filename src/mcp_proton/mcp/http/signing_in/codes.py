@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .keeping import Kept
+from mcp_proton.mcp.http.signing_in.keeping import Kept
 
 if TYPE_CHECKING:
-    from .asking import Asked
+    from mcp_proton.mcp.http.signing_in.asking import Asked
 
 SECONDS = 300.0
 

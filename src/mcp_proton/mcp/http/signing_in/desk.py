@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 from mcp_proton.domain.errors import MailError
 from mcp_proton.mcp.calls import guarded
 from mcp_proton.mcp.http.rates import Rate
-
-from . import pages
-from .answers import Unfit
-from .browser import Browser
-from .programs import Programs
+from mcp_proton.mcp.http.signing_in import pages
+from mcp_proton.mcp.http.signing_in.answers import Unfit
+from mcp_proton.mcp.http.signing_in.browser import Browser
+from mcp_proton.mcp.http.signing_in.programs import Programs
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -22,8 +21,7 @@ if TYPE_CHECKING:
 
     from mcp_proton.bootstrap import Running
     from mcp_proton.config.signing_in import SigningIn
-
-    from .site import Site
+    from mcp_proton.mcp.http.signing_in.site import Site
 
     Endpoint = Callable[[Request], Awaitable[Response]]
 

@@ -6,18 +6,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mcp_proton.domain.errors import OverLimit
+from mcp_proton.mcp.http.signing_in import forms, pages
+from mcp_proton.mcp.http.signing_in.answers import Unfit, given
+from mcp_proton.mcp.http.signing_in.keeping import Kept
 from mcp_proton.mcp.http.watching import write
-
-from . import forms, pages
-from .answers import Unfit, given
-from .keeping import Kept
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from .ceremonies import Ceremonies
-    from .desk import Desk
+    from mcp_proton.mcp.http.signing_in.ceremonies import Ceremonies
+    from mcp_proton.mcp.http.signing_in.desk import Desk
 
 _LONGEST_NAME = 40
 

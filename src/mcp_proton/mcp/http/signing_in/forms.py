@@ -9,8 +9,7 @@ from urllib.parse import parse_qsl
 from starlette.responses import Response
 
 from mcp_proton.mcp.http.bodies import Bodies
-
-from .answers import Unfit
+from mcp_proton.mcp.http.signing_in.answers import Unfit
 
 if TYPE_CHECKING:
     from starlette.requests import Request

@@ -13,11 +13,10 @@ from urllib.parse import urlsplit
 
 from starlette.responses import RedirectResponse
 
+from mcp_proton.mcp.http.signing_in import asking, forms, pages
+from mcp_proton.mcp.http.signing_in.answers import FRESH, Unfit, given, refusal, success
+from mcp_proton.mcp.http.signing_in.keeping import Kept
 from mcp_proton.mcp.http.watching import write
-
-from . import asking, forms, pages
-from .answers import FRESH, Unfit, given, refusal, success
-from .keeping import Kept
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,9 +24,9 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from .asking import Asked
-    from .desk import Desk
-    from .provider import Provider
+    from mcp_proton.mcp.http.signing_in.asking import Asked
+    from mcp_proton.mcp.http.signing_in.desk import Desk
+    from mcp_proton.mcp.http.signing_in.provider import Provider
 
 CALLBACK = "/oauth/callback"
 _CODE = re.compile(r"[\x21-\x7e]{1,4096}")

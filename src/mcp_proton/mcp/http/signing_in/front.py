@@ -7,18 +7,17 @@ from typing import TYPE_CHECKING, Any
 from starlette.routing import Route, Router
 
 from mcp_proton.config.signing_in import By
-
-from . import forms, pages, programs
-from .answers import Unfit, given
-from .forwarding import CALLBACK, Forwarding
+from mcp_proton.mcp.http.signing_in import forms, pages, programs
+from mcp_proton.mcp.http.signing_in.answers import Unfit, given
+from mcp_proton.mcp.http.signing_in.forwarding import CALLBACK, Forwarding
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from .access import AccessTokens
-    from .desk import Desk
-    from .provider import Provider
+    from mcp_proton.mcp.http.signing_in.access import AccessTokens
+    from mcp_proton.mcp.http.signing_in.desk import Desk
+    from mcp_proton.mcp.http.signing_in.provider import Provider
 
 _METADATA = "/.well-known/oauth-authorization-server"
 _MOST_REDIRECTS = 16
@@ -95,11 +94,11 @@ def registered(told: dict[str, Any], desk: Desk) -> dict[str, Any]:
 
 
 def _passkeys(desk: Desk, tokens: AccessTokens) -> list[Route]:
-    from .ceremonies import Ceremonies
-    from .codes import Codes
-    from .enrolling import Enrolling
-    from .granting import Granting
-    from .letting_in import LettingIn
+    from mcp_proton.mcp.http.signing_in.ceremonies import Ceremonies
+    from mcp_proton.mcp.http.signing_in.codes import Codes
+    from mcp_proton.mcp.http.signing_in.enrolling import Enrolling
+    from mcp_proton.mcp.http.signing_in.granting import Granting
+    from mcp_proton.mcp.http.signing_in.letting_in import LettingIn
 
     ceremonies, codes = Ceremonies(desk.site), Codes()
     letting_in, granting = LettingIn(desk, ceremonies, codes), Granting(desk, tokens, codes)

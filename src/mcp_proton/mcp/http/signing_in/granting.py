@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcp_proton.domain.signing_in import Over
+from mcp_proton.mcp.http.signing_in import access, forms
+from mcp_proton.mcp.http.signing_in.answers import Unfit, given
 from mcp_proton.mcp.http.watching import write
-
-from . import access, forms
-from .answers import Unfit, given
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -17,10 +16,9 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from mcp_proton.domain.signing_in import SignIn, SignIns
-
-    from .access import AccessTokens
-    from .codes import Codes
-    from .desk import Desk
+    from mcp_proton.mcp.http.signing_in.access import AccessTokens
+    from mcp_proton.mcp.http.signing_in.codes import Codes
+    from mcp_proton.mcp.http.signing_in.desk import Desk
 
 
 class Granting:

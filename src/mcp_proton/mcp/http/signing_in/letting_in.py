@@ -6,20 +6,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mcp_proton.domain.scopes import MAIL
+from mcp_proton.mcp.http.signing_in import asking, forms, pages
+from mcp_proton.mcp.http.signing_in.answers import Unfit, given, refusal, success
+from mcp_proton.mcp.http.signing_in.keeping import Kept
 from mcp_proton.mcp.http.watching import write
-
-from . import asking, forms, pages
-from .answers import Unfit, given, refusal, success
-from .keeping import Kept
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from .asking import Asked
-    from .ceremonies import Ceremonies
-    from .codes import Codes
-    from .desk import Desk
+    from mcp_proton.mcp.http.signing_in.asking import Asked
+    from mcp_proton.mcp.http.signing_in.ceremonies import Ceremonies
+    from mcp_proton.mcp.http.signing_in.codes import Codes
+    from mcp_proton.mcp.http.signing_in.desk import Desk
 
 _TRIES = 5
 

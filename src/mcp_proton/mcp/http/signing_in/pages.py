@@ -12,7 +12,7 @@ from starlette.responses import HTMLResponse, Response
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from .asking import Asked
+    from mcp_proton.mcp.http.signing_in.asking import Asked
 
 _STATIC = Path(__file__).parent / "static"
 MEANINGS: Mapping[str, str] = {

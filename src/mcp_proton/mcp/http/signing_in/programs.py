@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING, Any
 from mcp_proton.domain.errors import MailError
 from mcp_proton.domain.redirects import is_named, is_of_a_scheme, is_redirect
 from mcp_proton.domain.web_address import WebAddress
+from mcp_proton.mcp.http.signing_in.answers import Unfit
 from mcp_proton.remote.web import Guarded
-
-from .answers import Unfit
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence

@@ -1,0 +1,1 @@
+"""Changing mail on Bridge by recipes that were measured, each looked at before and afterwards."""

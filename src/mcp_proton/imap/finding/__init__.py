@@ -1,0 +1,1 @@
+"""Lists, searches and walks over whole mailboxes, and what is remembered for them."""

@@ -1,0 +1,1 @@
+"""Handing mail over by SMTP (RFC 6409), once."""

@@ -1,0 +1,1 @@
+"""Octets of any claimed encoding and charset → characters that can be seen."""

@@ -1,0 +1,1 @@
+"""Header fields as they are found in mailboxes → fields, addresses, dates, parameters."""

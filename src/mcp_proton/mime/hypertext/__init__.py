@@ -1,0 +1,1 @@
+"""HTML as a person would see it, and nothing that its sender hid."""

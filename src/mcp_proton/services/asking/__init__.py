@@ -1,0 +1,1 @@
+"""What a request means before anything is looked at: queries, places, cursors, snapshots."""

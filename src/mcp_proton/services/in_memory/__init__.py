@@ -1,0 +1,1 @@
+"""Ports of a world that shares its store with nobody and ends with its process."""

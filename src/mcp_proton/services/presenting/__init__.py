@@ -1,0 +1,1 @@
+"""What is shown: rows, texts, counts and refusals, within a budget of tokens."""

@@ -1,0 +1,1 @@
+"""The IMAP side: commands as strict and as odd as Bridge's parser, and how each is answered."""

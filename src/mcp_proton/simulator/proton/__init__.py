@@ -1,0 +1,1 @@
+"""The Proton account behind Bridge, as its API keeps it, and Bridge's way to it."""

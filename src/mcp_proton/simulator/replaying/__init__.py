@@ -1,0 +1,1 @@
+"""Recordings of a real Bridge, played against the simulator, and what differs."""

@@ -1,0 +1,1 @@
+"""Mail as Bridge and Go's library read and print it."""

@@ -1,0 +1,1 @@
+"""Mail and files in folders the owner opened: exported, imported, nothing overwritten."""
