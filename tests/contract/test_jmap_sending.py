@@ -1,4 +1,4 @@
-"""What a JMAP server does with the one request that sends a mail (`jmap.handing`), on Cyrus and on the scripted server."""
+"""What a JMAP server does with the one request that sends a mail, on Cyrus and on the scripted server."""
 
 from __future__ import annotations
 

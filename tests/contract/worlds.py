@@ -16,12 +16,14 @@ from mcp_proton.domain.mail import Role
 from mcp_proton.domain.ports import Order, Page
 from mcp_proton.domain.query import All
 from mcp_proton.imap.backend import ImapBackend
+from mcp_proton.imap.limits import Timing
 from mcp_proton.imap.login.endpoint import Credentials, Endpoint, Pin, TlsMode
 from mcp_proton.imap.protocol.pool import Habits
 from mcp_proton.imap.submission.outlet import Outlet
 from mcp_proton.jmap.backend import JmapBackend
 from mcp_proton.jmap.protocol.endpoint import Credentials as JmapCredentials
 from mcp_proton.jmap.protocol.endpoint import Endpoint as JmapEndpoint
+from mcp_proton.jmap.watching import Habits as JmapHabits
 from mcp_proton.simulator import GivenLabel, GivenMessage, Simulator
 from mcp_proton.testing import MemoryAccount
 from tests.servers import bridges
@@ -220,6 +222,9 @@ async def memory() -> AsyncIterator[World]:
     yield Memory()
 
 
+SOON = Timing(poll=0.1)
+WATCHFUL = JmapHabits(poll=0.1, first=0.1)
+"""asks a server that tells nothing, every tenth of a second"""
 ATTENTIVE = Habits(quiet=0.0, fresh=0.0)
 """looks anew before everything, so that a test need not wait a minute for what it did from outside"""
 
@@ -256,6 +261,7 @@ def bridge_backend(
         _credentials(door, password),
         sessions=sessions or ATTENTIVE,
         guarded_trash=guarded,
+        timing=SOON,
         findings=findings,
         sightings=sightings,
         outlet=outlet_of(door) if isinstance(door, Simulator) else None,
@@ -330,7 +336,7 @@ async def server(
     if account.imaps_port:
         place = Endpoint(account.host, account.imaps_port, TlsMode.IMPLICIT, Pin.read(account.certificate_sha256))
     login = Credentials(account.username, secret)
-    made = ImapBackend("me", place, login, sessions=ATTENTIVE, outlet=outlet, configured=configured)
+    made = ImapBackend("me", place, login, sessions=ATTENTIVE, timing=SOON, outlet=outlet, configured=configured)
     async with aclosing(made) as backend:
         yield Server(account, backend)
 
@@ -354,7 +360,15 @@ def jmap_backend(url: str, username: str, password: str, *, configured: Sequence
         return password
 
     credentials = JmapCredentials(username, secret)
-    return JmapBackend("me", JmapEndpoint(url), credentials, labels="Labels", listed_for=0.0, configured=configured)
+    return JmapBackend(
+        "me",
+        JmapEndpoint(url),
+        credentials,
+        labels="Labels",
+        listed_for=0.0,
+        configured=configured,
+        attention=WATCHFUL,
+    )
 
 
 @asynccontextmanager

@@ -1,6 +1,6 @@
 """What `deploy/` holds: units and scripts that agree with one another, and a container that is given little (P-07).
 
-No container engine runs here: the image is looked at, not built.
+`make image` builds the image and runs it, `make systemd` runs the units; here they are read.
 """
 
 from __future__ import annotations
@@ -50,10 +50,29 @@ def test_the_owners_command_has_what_the_service_has() -> None:
     assert f"User={unit['User'][0]}" in command
 
 
-def test_launchd_reads_its_agent() -> None:
+@pytest.mark.parametrize("name", ["isolated/mcp-proton.service", "personal/mcp-proton.service"])
+def test_a_unit_is_started_again_only_where_that_could_help(name: str) -> None:
+    """And `systemctl start` waits until clients are answered: the service says so."""
+    unit = settings(name)
+    assert (unit["Restart"], unit["RestartPreventExitStatus"]) == (["on-failure"], ["2"])
+    assert unit["Type"] == ["notify"]
+
+
+def test_launchd_is_told_of_its_agent_in_keys_that_it_knows() -> None:
+    """launchd.plist(5). It was never run."""
     told = plistlib.loads((DEPLOY / "personal/mcp-proton.plist").read_bytes())
-    assert told["ProgramArguments"][1:] == ["serve"]
-    assert told["Umask"] == 0o077
+    installed = (DEPLOY / "personal/install").read_text()
+    assert told == {
+        "Label": "mcp-proton",
+        "ProgramArguments": ["HOME/.local/share/mcp-proton/venv/bin/mcp-proton", "serve"],
+        "RunAtLoad": True,
+        "KeepAlive": {"SuccessfulExit": False},
+        "ThrottleInterval": 5,
+        "Umask": 0o077,
+        "StandardErrorPath": "HOME/Library/Logs/mcp-proton.log",
+    }
+    assert "venv=$HOME/.local/share/mcp-proton/venv\n" in installed
+    assert "s|HOME/|$HOME/|" in installed
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
@@ -77,6 +96,10 @@ def test_an_installer_only_says_what_it_would_do(name: str, words: list[str], tm
     assert sources
     assert all(source.exists() for source in sources)
     assert list(tmp_path.iterdir()) == []
+    bringing, ours = [step for step in steps if Path(step[0]).name == "pip"]
+    assert Path(bringing[-1]).resolve() == DEPLOY / "requirements.lock"
+    assert "--require-hashes" in bringing
+    assert {"--no-deps", "--no-build-isolation"} <= set(ours)
 
 
 def test_the_image_runs_as_nobody_and_needs_no_shell() -> None:
@@ -93,6 +116,9 @@ def test_the_image_runs_as_nobody_and_needs_no_shell() -> None:
     assert all(re.fullmatch(r"\S+:\d[\w.-]+( AS \w+)?", value) for name, value in steps if name == "FROM")
     copied = [word for name, value in steps if name == "COPY" and "--from" not in value for word in value.split()[:-1]]
     assert [word for word in copied if not (ROOT / word).exists()] == []
+    shown = (DEPLOY / "container/Dockerfile.dockerignore").read_text().splitlines()
+    assert {line.removeprefix("!") for line in shown if line.startswith("!")} == set(copied)
+    assert "*" in shown
 
 
 def test_the_container_is_given_little() -> None:
@@ -107,7 +133,7 @@ def test_the_container_is_given_little() -> None:
 def test_what_the_image_installs_is_what_was_tested() -> None:
     pin = re.compile(r"(?m)^([\w.-]+)==(\S+)")
     tested = dict(pin.findall((ROOT / "requirements.lock").read_text()))
-    installed = dict(pin.findall((DEPLOY / "container/requirements.lock").read_text()))
+    installed = dict(pin.findall((DEPLOY / "requirements.lock").read_text()))
     assert installed.items() <= tested.items()
     assert "fastmcp" in installed
     assert "pytest" not in installed

@@ -4,124 +4,50 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, cast, get_args
 
-from mcp_proton.simulator import GivenLabel, GivenMessage, Simulator
+from mcp_proton.simulator import Simulator
 from mcp_proton.simulator.proton.account import NoSuchLabelError
 from mcp_proton.simulator.replaying.matching import CLOSED, responses
 from tests.differential.script import ADDRESS, Session, mail
+from tests.servers.bridges import ElsewhereVerb, EngineBridge, NotThereError, SimulatedBridge
 from tests.servers.gluon_server import OrderRefusedError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
 
     from mcp_proton.simulator.certificate import Certificate
-    from tests.servers.gluon_server import Gluon, GluonServer
+    from tests.servers.gluon_server import GluonServer
 
 _PATIENCE = 20.0
 
 
-class Account(Protocol):
+class Account:
     """What another device does, the events, and the truth."""
 
-    def elsewhere(self, words: list[str]) -> str: ...
-
-    def events(self) -> None: ...
-
-    def state(self) -> dict[str, dict[str, Any]]: ...
-
-
-class EngineAccount:
-    """The account behind the engine."""
-
-    def __init__(self, gluon: Gluon) -> None:
-        self._gluon = gluon
+    def __init__(self, bridge: SimulatedBridge | EngineBridge, events: Callable[[], None]) -> None:
+        self._bridge = bridge
+        self.events = events
+        """fetch and apply all events"""
 
     def elsewhere(self, words: list[str]) -> str:
         """Do it; what is missing is the answer."""
         try:
             self._do(*words)
-        except OrderRefusedError:
+        except (NotThereError, OrderRefusedError, NoSuchLabelError):
             return "not there"
         return "done"
 
     def _do(self, what: str, name: str, to: str = "") -> None:
-        gluon = self._gluon
-        match what:
-            case "label" | "unlabel":
-                gluon.elsewhere(what, name, to=to)
-            case "read" | "unread":
-                gluon.elsewhere("mark read", name, on=what == "read")
-            case "flag":
-                gluon.elsewhere("set flag", name, flag=to, on=True)
-            case "delete":
-                gluon.elsewhere("delete", name)
-            case "deliver":
-                gluon.deliver(mail(name), key=name, places=(to,))
-            case "make":
-                gluon.add_label(name)
-            case "drop":
-                gluon.elsewhere("delete label", path=name)
-            case "rename":
-                gluon.elsewhere("change label", path=name, name=to)
-            case _:
-                raise ValueError(what)
-
-    def events(self) -> None:
-        """Fetch and apply all events."""
-        self._gluon.events()
+        if what == "deliver":
+            self._bridge.deliver(mail(name), key=name, places=(to,))
+        else:
+            assert what in get_args(ElsewhereVerb), what
+            self._bridge.elsewhere(cast("ElsewhereVerb", what), name, to)
 
     def state(self) -> dict[str, dict[str, Any]]:
         """The account's truth."""
-        return self._gluon.state()
-
-
-class SimulatedAccount:
-    """The simulator's account."""
-
-    def __init__(self, simulator: Simulator) -> None:
-        self._simulator = simulator
-
-    def elsewhere(self, words: list[str]) -> str:
-        """Do it; what is missing is the answer."""
-        try:
-            self._do(*words)
-        except (NoSuchLabelError, StopIteration):
-            return "not there"
-        return "done"
-
-    def _do(self, what: str, name: str, to: str = "") -> None:
-        account = self._simulator.account()
-        match what:
-            case "label":
-                account.label([account.find(name).id], account.label_id(to))
-            case "unlabel":
-                account.unlabel([account.find(name).id], account.label_id(to))
-            case "read" | "unread":
-                account.set_read([account.find(name).id], read=what == "read")
-            case "flag":
-                account.set_flag([account.find(name).id], to)
-            case "delete":
-                account.delete([account.find(name).id])
-            case "deliver":
-                account.add(GivenMessage(mail(name), key=name, places=(to,)))
-            case "make":
-                account.add_label(GivenLabel.from_path(name))
-            case "drop":
-                account.delete_label(account.label_by_path(name).id)
-            case "rename":
-                label = account.label_by_path(name)
-                account.change_label(label.id, name=to, parent=label.parent)
-            case _:
-                raise ValueError(what)
-
-    def events(self) -> None:
-        """Fetch and apply all events."""
-        self._simulator.release_events()
-
-    def state(self) -> dict[str, dict[str, Any]]:
-        """The account's truth."""
-        return self._simulator.state()
+        return self._bridge.state()
 
 
 class Client:
@@ -189,7 +115,7 @@ class Side:
 async def opened(session: Session, server: GluonServer, certificate: Certificate) -> AsyncIterator[tuple[Side, Side]]:
     """The engine's side and the simulator's, both with what the session begins with."""
     with server.bridge([session.user()], model=session.model) as gluon:
-        engine = Side(EngineAccount(gluon), gluon.imap_port, gluon.password)
+        engine = Side(Account(EngineBridge(gluon, session.model, None), gluon.events), gluon.imap_port, gluon.password)
         async with simulated(session, certificate) as simulator:
             try:
                 yield engine, simulator
@@ -201,7 +127,8 @@ async def opened(session: Session, server: GluonServer, certificate: Certificate
 async def simulated(session: Session, certificate: Certificate) -> AsyncIterator[Side]:
     """The simulator's side alone."""
     async with Simulator(users=[session.user()], model=session.model, certificate=certificate) as simulator:
-        side = Side(SimulatedAccount(simulator), simulator.imap_port, simulator.password)
+        account = Account(SimulatedBridge(simulator), simulator.release_events)
+        side = Side(account, simulator.imap_port, simulator.password)
         try:
             yield side
         finally:

@@ -12,7 +12,7 @@ from tests.differential import left_out
 from tests.differential.comparison import Disagreement, compare
 from tests.differential.generator import generate
 from tests.differential.script import Session
-from tests.differential.sides import SimulatedAccount
+from tests.servers.bridges import SimulatedBridge
 
 if TYPE_CHECKING:
     from tests.servers.gluon_server import GluonServer
@@ -58,7 +58,7 @@ async def test_an_account_that_ends_otherwise_is_found(
 ) -> None:
     session = Session("seed 0", "real", ("m0 inbox",), ("elsewhere label m0 trash",))
     assert (await compare(session, gluon_server, certificate)).disagreement is None
-    monkeypatch.setattr(SimulatedAccount, "elsewhere", lambda _account, _words: "done")
+    monkeypatch.setattr(SimulatedBridge, "elsewhere", lambda *_: None)
     found = (await compare(session, gluon_server, certificate)).disagreement
     assert found is not None
     assert found.step == 0

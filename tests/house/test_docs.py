@@ -26,7 +26,8 @@ def test_the_printed_tables_are_what_the_code_says_now() -> None:
 
 
 @pytest.mark.parametrize(
-    "model", [tables.Account, tables.Client, tables.Service, tables.Storage, tables.OAuth, tables.SigningIn]
+    "model",
+    [tables.Account, tables.Client, tables.Service, tables.Storage, tables.OAuth, tables.SigningIn, tables.People],
 )
 def test_every_setting_is_named_in_the_docs(model: type[tables.Table]) -> None:
     missing = [name for name in model.model_fields if f"`{name}`" not in PROSE and f"{name} =" not in PROSE]

@@ -58,6 +58,10 @@ class Chromium:
     def source(self) -> str:
         return str(self._ask("source"))
 
+    def href(self, selector: str) -> str:
+        """Return where a link leads."""
+        return str(self._ask(f"element/{self._find(selector)}/property/href"))
+
     def sees(self, text: str) -> None:
         """Wait for a text on the page."""
         until = time.monotonic() + PATIENCE

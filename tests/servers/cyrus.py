@@ -54,6 +54,7 @@ xlist-trash: Trash
 xlist-junk: Junk
 xlist-archive: Archive
 idlesocket: {folder}/socket/idle
+imapidlepoll: 1
 lmtpsocket: {folder}/socket/lmtp
 notifysocket: {folder}/socket/notify
 expunge_mode: immediate

@@ -40,7 +40,7 @@ def missing() -> list[str]:
 def install() -> None:
     """Make `missing()` empty, or raise CalledProcessError with apt-get's own words on the terminal."""
     apt("update", "-qq")
-    with _services_left_stopped():
+    with services_left_stopped():
         apt("install", "-y", "-qq", "--no-install-recommends", *_INSTALLED.values(), "libsasl2-modules")
         _fetch_cyrus()
 
@@ -78,7 +78,7 @@ def apt(*words: str) -> None:
 
 
 @contextlib.contextmanager
-def _services_left_stopped() -> Iterator[None]:
+def services_left_stopped() -> Iterator[None]:
     """Debian starts a server that it installs; here it must not (invoke-rc.d asks this file)."""
     if _NOT_STARTED.exists():
         yield

@@ -71,10 +71,10 @@ class FaultyAccount(MemoryAccount):
 
     def carry_off(self, handle: Handle) -> None:
         """Somebody else moves a message, or takes its label off, with another program."""
-        box, stored = self._find(handle)
+        box, stored = self.held(handle)
         del box.mail[stored.uid]
         if box.mailbox.role is not Role.LABEL:
-            self._put(self.boxes["Elsewhere"], stored.mail)
+            self.put(self.boxes["Elsewhere"], stored.mail)
 
 
 def _verb(name: str) -> Any:

@@ -8,26 +8,20 @@ The account is in memory and alike in every process; each time a message is acte
 from __future__ import annotations
 
 import asyncio
-import json
 import sys
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from mcp_proton.domain.caller import owner
 from mcp_proton.services.acting import batches
 from mcp_proton.services.door.service import MailService
 from mcp_proton.services.door.world import Settings, World
 from mcp_proton.services.operations import exports
-from mcp_proton.storage.database import Database
 from mcp_proton.storage.folders.mail_files import FileMailFiles
-from mcp_proton.storage.journals.journal import SqlJournal
-from mcp_proton.storage.leases import SqlLeases
-from mcp_proton.storage.migrating import migrate
-from mcp_proton.storage.runners import Runner
 from mcp_proton.testing import MemoryAccount, MemoryAccounts
-from tests.service.conftest import CATALOG, House, letter
+from tests.service.conftest import CATALOG, letter
+from tests.service.sharing_process import SharingProcess, hung
 
 
 class LoggedAccount(MemoryAccount):
@@ -68,8 +62,7 @@ class LoggedAccount(MemoryAccount):
 
     async def _hang(self, when: str) -> None:
         if self.hang == when:
-            print("hanging", flush=True)
-            await asyncio.sleep(3600)
+            await hung()
 
 
 def furnished(letters: int) -> LoggedAccount:
@@ -80,16 +73,13 @@ def furnished(letters: int) -> LoggedAccount:
     return account
 
 
-class Process:
+class Process(SharingProcess):
     """The service and what a test may do to it."""
 
     def __init__(self, store: Path, log: Path, letters: int, background_from: int = 10**9) -> None:
-        self.house = House(personal=furnished(letters))
+        super().__init__(store, furnished(letters))
         self.account: LoggedAccount = self.house.personal  # type: ignore[assignment]
         self.account.log = log
-        self.database = Database(store, migrate)
-        self.runner = Runner(self.database, self.house.clock)
-        self.journal = SqlJournal(self.database, self.house.clock, runner=self.runner)
         self.house.service = MailService(
             World(
                 CATALOG,
@@ -99,39 +89,15 @@ class Process:
                 self.house.artifacts,
                 self.house.clock,
                 Settings(background_from=background_from, patience=0.05),
-                SqlLeases(self.database, self.house.clock, self.runner),
+                self.leases,
                 files=FileMailFiles(*[lambda: [store.parent.parent / "Mail"]] * 2),
             )
         )
 
-    async def do(self, command: dict[str, Any]) -> Any:
-        """Do what a line says."""
-        if "wind" in command:
-            self.house.clock.wind(minutes=command["wind"])
-            return "ok"
-        if "rules" in command:
-            self.house.rules(**command["rules"])
-            return "ok"
-        if "hang" in command:
-            self.account.hang, self.account.at = command["hang"], command.get("at")
-            return "ok"
-        who = owner() if command.get("owner") else None
-        return await self.house.ask(command["ask"], who, **command.get("with", {}))
-
-    async def aclose(self) -> None:
-        """End as a process ends that is asked to."""
-        await self.house.service.aclose()
-        await self.journal.aclose()
-        await self.database.aclose()
-
-
-async def serve(process: Process) -> None:
-    """Answer until the input ends."""
-    while line := await asyncio.to_thread(sys.stdin.readline):
-        print(json.dumps(await process.do(json.loads(line))), flush=True)
-    await process.aclose()
+    def hang(self, when: str, at: int | None) -> None:
+        self.account.hang, self.account.at = when, at
 
 
 if __name__ == "__main__":
     batches.CHUNK = exports.STEP = 2
-    asyncio.run(serve(Process(Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3]), *map(int, sys.argv[4:]))))
+    asyncio.run(Process(Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3]), *map(int, sys.argv[4:])).serve())

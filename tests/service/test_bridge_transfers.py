@@ -4,12 +4,16 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mcp_proton.domain.handles import Handle
 from mcp_proton.domain.mail import Role
+from mcp_proton.services.door.service import MailService
+from mcp_proton.storage.folders.mail_files import FileMailFiles
 
 from .bridge_desk import BOB, ME, Desk, on_bridge
 from .conftest import letter
@@ -89,6 +93,45 @@ async def test_a_text_that_equals_mail_just_sent_is_not_brought_and_its_original
     await desk.wind(120)
     assert await desk.held(Role.SENT) == [kept]
     assert len(desk.work.boxes["Sent"].mail) == 1
+
+
+FROM_LINES = 'lines of a text that begin with "From "'
+
+
+@pytest.mark.parametrize("move", [False, True])
+async def test_what_bridge_does_not_give_out_is_said_before_and_after(desk: Desk, move: bool) -> None:
+    """N-13, B-06: a copy that is proved to be what Bridge served lacks lines all the same; the original has them."""
+    handle = await desk.receive_one(letter("Out", "First\nFrom here\nLast", message_id="<out@x>"), to=ME)
+    asked = {"messages": [handle], "account": "work", "to": "archive", "move": move}
+    shown = await desk.ask("messages_transfer", preview=True, **asked)
+    assert [line for line in shown["would"] if line.startswith(f"not kept: {FROM_LINES}")], shown
+    told = await desk.ask("messages_transfer", **asked)
+    assert told["status"] == "ok"
+    assert told["withheld"][0].startswith(FROM_LINES)
+    (copy,) = desk.work.boxes["Archive"].mail.values()
+    assert b"First" in copy.mail.raw
+    assert b"From here" not in copy.mail.raw, "where Bridge gives them out, nobody need be warned"
+
+
+async def test_into_bridge_nothing_is_said_of_what_comes_from_elsewhere(desk: Desk) -> None:
+    assert "withheld" not in await bring(desk)
+
+
+async def test_an_export_of_bridge_says_what_its_files_lack(desk: Desk, tmp_path: Path) -> None:
+    """P-63: to the owner, who is asked, and in the answer."""
+    files = FileMailFiles(exports=lambda: [tmp_path], imports=lambda: [tmp_path])
+    desk.service = MailService(replace(desk.service.world, files=files))
+    rules = {"boundaries": {"export_directories": [str(tmp_path)]}, "rules": [{"effect": "export", "verdict": "ask"}]}
+    desk.rules(preset="autonomous", **rules)
+    handle = await desk.receive_one(letter("Out", message_id="<out@x>"), to=ME)
+    asked = await desk.ask("exports_create", messages=[handle], folder=str(tmp_path))
+    shown = await desk.owner_asks("approvals_show", operation_id=asked["operation_id"])
+    (said,) = [line["value"] for line in shown["lines"] if line["label"] == "not in the files"]
+    assert said.startswith(FROM_LINES)
+    await desk.owner_asks("approvals_approve", operation_id=asked["operation_id"])
+    told = await desk.ask("operations_resume", operation_id=asked["operation_id"])
+    assert (told["status"], told["done"]) == ("ok", 1)
+    assert told["withheld"][0].startswith(FROM_LINES)
 
 
 async def test_out_of_bridge_the_original_is_trashed_by_its_own_recipe_and_seen_there(desk: Desk) -> None:

@@ -170,6 +170,15 @@ async def test_an_approval_runs_out(house: House) -> None:
     assert (told["status"], told["state"]) == ("refused", "expired")
 
 
+async def test_what_ran_out_is_not_told_as_cancelled(house: House) -> None:
+    """P-34."""
+    operation_id, _ = await approved(house)
+    house.clock.wind(minutes=16)
+    for ask in ("operations_cancel", "operations_status"):
+        told = await house.ask(ask, operation_id=operation_id)
+        assert told["state"] == "expired", ask
+
+
 async def test_a_deny_since_the_approval_wins(house: House) -> None:
     """P-38."""
     operation_id, _ = await approved(house)

@@ -44,7 +44,7 @@ def house(folder: Path) -> House:
 def raw(house: House, handle: str) -> bytes:
     from mcp_proton.domain.handles import Handle
 
-    return house.personal._find(Handle.parse(handle))[1].mail.raw
+    return house.personal.find(Handle.parse(handle)).mail.raw
 
 
 def manifest(answer: dict[str, Any]) -> list[dict[str, Any]]:

@@ -108,7 +108,7 @@ class Site(House):
         ]
         if place is not mailbox:
             box = self.account.boxes[mailbox]
-            handles = [self.account._put(box, self.account._find(one)[1].mail) for one in handles]
+            handles = [self.account.put(box, self.account.find(one).mail) for one in handles]
         return [str(one) for one in handles]
 
     def mail(self) -> list[bytes]:
@@ -157,10 +157,10 @@ async def check(site: Site, name: str, asked: list[str], before: list[bytes], to
     for fate in undone:
         assert fate.code
         still = fate.code not in ("stale_handle", "already_there", "unchanged")
-        assert not still or site.account._find(fate.handle) is not None
+        assert not still or site.account.held(fate.handle) is not None
     for fate in done:
         if fate.now is not None:
-            assert site.account._find(fate.now) is not None
+            assert site.account.held(fate.now) is not None
     assert told["status"] in {"ok", "partly_done", "not_done", "unsure", "unavailable", "stale", "killed", "refused"}
     if told["status"] == "ok" and name != "messages_copy":
         assert len(done) + len(undone) == ITEMS or not fates

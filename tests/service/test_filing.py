@@ -188,7 +188,7 @@ class Everything(MemoryAccount):
 
     async def reattach(self, handles: Any, to: Any) -> Any:
         self.calls.append("reattach")
-        return [Fate.done(one, self._put(self.boxes["INBOX"], self._find(one)[1].mail)) for one in handles]
+        return [Fate.done(one, self.put(self.boxes["INBOX"], self.find(one).mail)) for one in handles]
 
 
 async def test_a_message_that_is_in_no_mailbox_is_brought_back_from_all_mail() -> None:

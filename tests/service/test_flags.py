@@ -13,7 +13,7 @@ from .conftest import CATALOG, House, fill
 
 
 def flags(house: House, handle: str) -> frozenset[str]:
-    return house.personal._find(Handle.parse(handle))[1].mail.flags
+    return house.personal.find(Handle.parse(handle)).mail.flags
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ import pytest
 from mcp_proton.domain.caller import owner
 from mcp_proton.domain.outcome import Ending, Status
 from mcp_proton.services.acting import batches
-from mcp_proton.services.operations import imports
+from mcp_proton.services.transferring import bringing
 from mcp_proton.storage.folders.mail_files import FileMailFiles
 
 from .conftest import letter
@@ -42,7 +42,7 @@ DISK = [("open", 0), ("begin", 0), ("begin", 1), ("note", 0), ("advance", 0)]
 @pytest.fixture
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
     monkeypatch.setattr(batches, "CHUNK", 2)
-    monkeypatch.setattr(imports, "SETTLED", 60.0)
+    monkeypatch.setattr(bringing, "SETTLED", 60.0)
     folder = tmp_path / "Mail"
     folder.mkdir()
     mbox(folder / "old.mbox", [letter(f"L{number}", message_id=f"<{number}@x>") for number in range(ITEMS)])
@@ -86,6 +86,15 @@ async def check(site: Site, tmp_path: Path) -> None:
     again = await bring(site, tmp_path)
     assert again["status"] == "ok", again
     assert there(site) == [f"L{number}" for number in range(ITEMS)], "lost or doubled"
+    await check_taken_back(site)
+
+
+async def check_taken_back(site: Site) -> None:
+    """P-76: however it came there, in one run or in two, all of it goes into Trash, once."""
+    for record in await site.journal.recent(owner()):
+        await site.ask("operations_undo", operation_id=record.id)
+    assert there(site) == [], "what was put there goes"
+    assert len(site.account.boxes["Trash"].mail) == ITEMS, "lost or doubled"
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=str)
@@ -121,7 +130,7 @@ async def test_a_killed_import_goes_on_in_the_next_process_and_doubles_nothing(
 ) -> None:
     """A-94: SIGKILL in the middle of an append; the next process looks, waits until the server would show it, goes on."""
     monkeypatch.setattr(batches, "CHUNK", 2)
-    monkeypatch.setattr(imports, "SETTLED", 0.0)
+    monkeypatch.setattr(bringing, "SETTLED", 0.0)
     store = tmp_path / "state" / "store.sqlite3"
     store.parent.mkdir(mode=0o700)
     (tmp_path / "Mail").mkdir()

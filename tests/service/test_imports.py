@@ -364,3 +364,87 @@ async def test_into_drafts_is_judged_as_drafts_too(house: House, folder: Path) -
     assert (answer["status"], answer["code"]) == ("refused", "policy_denied")
     assert not mails(house, "Drafts")
     assert (await bring(house, folder / "one.eml"))["done"] == 1
+
+
+async def undone(house: House, told: dict[str, Any]) -> dict[str, Any]:
+    return await house.ask("operations_undo", operation_id=told["operation_id"])
+
+
+async def test_an_import_is_taken_back(house: House, folder: Path) -> None:
+    """P-76: what it put there goes into Trash; what was there before, under the same Message-ID, stays."""
+    house.personal.add("Archive", letter("Old", message_id="<0@x>"))
+    told = await bring(house, mbox(folder / "old.mbox", [letter(f"L{n}", message_id=f"<{n}@x>") for n in range(3)]))
+    assert (told["done"], told["already"]) == (2, 1)
+    back = await undone(house, told)
+    assert (back["status"], back["done"]) == ("ok", 2)
+    assert mails(house) == [letter("Old", message_id="<0@x>")]
+    assert sorted(mails(house, "Trash")) == [letter(f"L{n}", message_id=f"<{n}@x>") for n in (1, 2)]
+    again = await undone(house, told)
+    assert (again["status"], again["code"]) == ("stale", "stale_handle")
+    assert len(mails(house, "Trash")) == 2
+
+
+async def test_taking_an_import_back_can_be_taken_back(house: House, folder: Path) -> None:
+    told = await bring(house, mbox(folder / "old.mbox", [letter("One", message_id="<1@x>")]))
+    back = await undone(house, told)
+    assert (await undone(house, back))["status"] == "ok"
+    assert (len(mails(house)), mails(house, "Trash")) == (1, [])
+
+
+async def test_what_somebody_moved_since_the_import_stays_where_it_is(house: House, folder: Path) -> None:
+    told = await bring(house, mbox(folder / "old.mbox", [letter(f"L{n}", message_id=f"<{n}@x>") for n in range(2)]))
+    await house.ask("messages_move", messages=told["handles"][:1], to="inbox")
+    back = await undone(house, told)
+    assert (back["status"], back["done"]) == ("partly_done", 1)
+    assert [one["code"] for one in back["not_done"]] == ["stale_handle"]
+    assert (len(mails(house, "INBOX")), len(mails(house, "Trash"))) == (1, 1)
+
+
+async def test_what_was_found_elsewhere_when_looked_at_is_not_taken_back(house: House, folder: Path) -> None:
+    """It was moved before anybody had looked: its place by now is somebody's choice."""
+    house.personal.add_mailbox("All", Role.ALL)
+    told = await bring(house, mbox(folder / "old.mbox", [letter("One", message_id="<1@x>")]))
+    house.personal.add("All", letter("One", message_id="<1@x>"))
+    await house.ask("messages_move", messages=told["handles"], to="inbox")
+    house.clock.wind(seconds=120)
+    await house.ask("operations_status", operation_id=told["operation_id"])
+    back = await undone(house, told)
+    assert back["code"] == "irreversible"
+    assert (len(mails(house, "All")), len(mails(house, "INBOX")), mails(house, "Trash")) == (1, 1, [])
+
+
+async def test_what_is_uncertain_is_not_taken_back_before_it_is_known(
+    house: House, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """N-16: it may be there or not. Once it is seen, it is taken back too."""
+    append = house.personal.append
+
+    async def losing(box: Any, mail: Any, **more: Any) -> Any:
+        if b"L1" in b"".join([chunk async for chunk in mail.chunks()]):
+            raise Ambiguous("the answer was lost")
+        return await append(box, mail, **more)
+
+    monkeypatch.setattr(house.personal, "append", losing)
+    told = await bring(house, mbox(folder / "old.mbox", [letter(f"L{n}", message_id=f"<{n}@x>") for n in range(2)]))
+    assert (told["done"], told["uncertain"]) == (1, 1)
+    back = await undone(house, told)
+    assert (back["status"], back["done"]) == ("ok", 1)
+    assert "not known yet" in back["next"]
+    house.personal.add("Archive", letter("L1", message_id="<1@x>"))
+    house.clock.wind(minutes=2)
+    rest = await undone(house, told)
+    assert rest["done"] == 1, rest
+    assert "next" not in rest
+    assert (mails(house), len(mails(house, "Trash"))) == ([], 2)
+
+
+async def test_taking_an_import_back_is_judged(house: House, folder: Path) -> None:
+    told = await bring(house, mbox(folder / "old.mbox", [letter("One", message_id="<1@x>")]))
+    allow(house, folder, "reader")
+    assert (await undone(house, told))["status"] == "refused"
+    assert len(mails(house)) == 1
+
+
+async def test_a_preview_of_an_import_says_that_it_can_be_taken_back(house: House, folder: Path) -> None:
+    shown = await bring(house, mbox(folder / "old.mbox", [letter("One", message_id="<1@x>")]), preview=True)
+    assert "operations_undo" in shown["undo"]

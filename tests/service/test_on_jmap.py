@@ -190,6 +190,18 @@ async def test_sending_a_mail_takes_no_more_requests_than_are_promised(
         assert told["sent"] == await handle_of(house, "x", "sent")
 
 
+async def test_a_draft_is_not_read_over_and_over() -> None:
+    """Stored, seen whole, told what of it the server keeps: each look is one that may find something else."""
+    async with jmap_house() as (server, house):
+        await house.ask("accounts_identities")
+        server.asked.clear()
+        first = await house.ask("drafts_create", to=["bob@example.net"], subject="x", text="y")
+        assert (first["status"], len(server.asked)) == ("ok", 6)
+        server.asked.clear()
+        told = await house.ask("drafts_update", draft=first["draft"], digest=first["digest"], text="z")
+        assert (told["status"], len(server.asked)) == ("ok", 10)
+
+
 async def test_a_stranger_is_asked_about_after_one_request() -> None:
     """N-7: however much mail there is to look through."""
     async with jmap_house() as (server, house):

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -25,7 +25,7 @@ from mcp_proton.services.acting import batches
 
 from .process import Process
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.timeout(300)]
 LETTERS = 1_300
 EXAMPLES = 30
 ASKING = {"preset": "reader", "rules": [{"effect": "organize", "verdict": "ask"}]}
@@ -149,10 +149,10 @@ def test_journal_and_approval_keep_their_promises_whatever_two_processes_do(pair
             if self.states[operation] in ("pending", "approved"):
                 self.states[operation] = "cancelled"
 
-        @rule(minutes=st.sampled_from([1, 10]))
+        @rule(minutes=st.sampled_from([1, 1, 10]))
         def wait(self, minutes: int) -> None:
             for child in (first, second):
-                child.ask(wind=minutes)
+                child.ask(wind=minutes * 60)
             for operation in self.states:
                 self.age[operation] += minutes
                 if self.age[operation] >= 15 and self.states[operation] in ("pending", "approved"):
@@ -205,9 +205,10 @@ def test_journal_and_approval_keep_their_promises_whatever_two_processes_do(pair
             suppress_health_check=list(HealthCheck),
             database=None,
             derandomize=True,
+            phases=[Phase.generate],  # a letter is asked about once, so what failed can't be played again to shrink it
         ),
     )
-    assert len(log.read_text().split()) > 20, "hardly anything was ever done"
+    assert len(log.read_text().split()) > EXAMPLES // 3, "hardly anything was ever done"
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
@@ -229,7 +230,7 @@ async def test_a_killed_process_is_settled_by_looking_and_never_repeated(
     process = Process(store, log, 6)
     inbox, archive = process.account.boxes["INBOX"], process.account.boxes["Archive"]
     for uid in range(1, 3 if when == "before" else 5):
-        process.account._put(archive, inbox.mail.pop(uid).mail)  # what the dead process did to the mailbox
+        process.account.put(archive, inbox.mail.pop(uid).mail)  # what the dead process did to the mailbox
     (record, _) = await process.journal.recent(process.house.agent)
     assert record.status == "executing"
     told = await process.do({"ask": "operations_status", "with": {"operation_id": record.id, "items": True}})
@@ -261,7 +262,7 @@ async def test_the_next_process_goes_on_with_what_was_in_the_background(
     process = Process(store, log, 8, 4)
     inbox, archive = process.account.boxes["INBOX"], process.account.boxes["Archive"]
     for uid in (1, 2):
-        process.account._put(archive, inbox.mail.pop(uid).mail)
+        process.account.put(archive, inbox.mail.pop(uid).mail)
     await process.house.service._recovery.all()
     for task in list(process.house.service._performing.running.values()):
         await task

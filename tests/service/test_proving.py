@@ -38,14 +38,14 @@ class Lagging(MemoryAccount):
 
     def _orphan(self, fate: Fate) -> Handle:
         assert fate.now is not None
-        box, stored = self._find(fate.now)
+        box, stored = self.held(fate.now)
         del box.mail[stored.uid]
-        return self._put(self.boxes["All Mail"], stored.mail)
+        return self.put(self.boxes["All Mail"], stored.mail)
 
     async def reattach(self, handles: Sequence[Handle], to: Any) -> Sequence[Fate]:
         self.calls.append("reattach")
-        _, stored = self._find(handles[0])
-        return [Fate.done(handles[0], self._put(self.boxes["INBOX"], stored.mail), proof=Proof.COPYUID)]
+        _, stored = self.held(handles[0])
+        return [Fate.done(handles[0], self.put(self.boxes["INBOX"], stored.mail), proof=Proof.COPYUID)]
 
 
 @pytest.fixture

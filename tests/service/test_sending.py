@@ -247,10 +247,13 @@ async def test_what_waits_can_be_looked_at_while_the_server_is_away(
     async def away(*_: object) -> None:
         raise Unavailable("the mail server cannot be reached")
 
-    monkeypatch.setattr(house.personal, "search", away)
+    now = await house.owner_asks("approvals_show", operation_id=waiting["operation_id"])
+    for name in ("search", "mailboxes", "identities", "envelopes"):
+        monkeypatch.setattr(house.personal, name, away)
     shown = await house.owner_asks("approvals_show", operation_id=waiting["operation_id"])
     assert shown["status"] == "ok"
     assert any(line["label"] == "first contact" for line in shown["lines"])
+    assert [line for line in shown["lines"] if line["label"] != "as it was when it was asked"] == now["lines"]
 
 
 async def test_a_reader_is_offered_nothing_that_sends(house: House) -> None:

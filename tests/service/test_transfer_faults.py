@@ -20,6 +20,7 @@ from mcp_proton.domain.transfer import Whole
 from mcp_proton.services.door.service import MailService
 from mcp_proton.services.door.world import World
 from mcp_proton.services.operations import transfers
+from mcp_proton.services.transferring import bringing
 from mcp_proton.testing import MemoryAccounts
 
 from .conftest import CATALOG, letter
@@ -90,7 +91,7 @@ class Sites(Site):
 @pytest.fixture
 def sites(monkeypatch: pytest.MonkeyPatch) -> Sites:
     monkeypatch.setattr(transfers, "STEP", 2)
-    monkeypatch.setattr(transfers, "SETTLED", 60.0)
+    monkeypatch.setattr(bringing, "SETTLED", 60.0)
     return Sites()
 
 

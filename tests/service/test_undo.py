@@ -112,7 +112,7 @@ async def test_flags_of_many_messages_are_not_taken_back_on_a_guess(house: House
     told = await house.ask("messages_mark_read", messages=handles)
     undone = await house.ask("operations_undo", operation_id=told["operation_id"])
     assert undone["code"] == "irreversible"
-    assert "seen" in house.personal._find(Handle.parse(handles[0]))[1].mail.flags
+    assert "seen" in house.personal.find(Handle.parse(handles[0])).mail.flags
 
 
 @pytest.mark.parametrize("from_place", [False, True], ids=["the label's own handles", "handles of their places"])

@@ -9,7 +9,7 @@ from mcp_proton.admin.asking import SaidNoError, ask, choose, confirm, interacti
 from mcp_proton.admin.programs import Program, guess, guide, started
 from mcp_proton.admin.wanted import labelled
 from mcp_proton.admin.wanted import recipients as listed
-from mcp_proton.config.tables import Profile
+from mcp_proton.config.values import Profile
 from mcp_proton.policy.presets import Preset
 
 if TYPE_CHECKING:

@@ -14,7 +14,8 @@ from mcp_proton.admin.filling import filled
 from mcp_proton.admin.printing import AsJson, Printer
 from mcp_proton.admin.world import known_account, opened
 from mcp_proton.config import editing
-from mcp_proton.config.tables import Account, Kind
+from mcp_proton.config.tables import Account
+from mcp_proton.config.values import Kind
 from mcp_proton.domain.caller import owner
 from mcp_proton.services.operations.accounts import AccountsHealth, CapabilitiesReport
 from mcp_proton.services.presenting.answers import answer

@@ -39,6 +39,9 @@ app.command(f"{_HERE}.setup:app", name="setup", help="Connect a mail account and
 app.command(f"{_HERE}.doctor:app", name="doctor", help="Check everything and say what to do about what is wrong.")
 app.command(f"{_HERE}.accounts:app", name="accounts", help="See, check and remove accounts.")
 app.command(f"{_HERE}.clients:app", name="clients", help="See, add and remove the agents you let in.")
+app.command(
+    f"{_HERE}.people:app", name="people", help="Let people in, each with the mailbox that their own token opens."
+)
 app.command(f"{_HERE}.passkeys:app", name="passkeys", help="Let programs in with a passkey, and see which are in.")
 app.command(f"{_HERE}.policy:app", name="policy", help="See and choose what agents may do.")
 app.command(f"{_HERE}.approvals:app", name="approvals", help="See what waits for you, and answer.")

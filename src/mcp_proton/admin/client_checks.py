@@ -11,6 +11,7 @@ from mcp_proton.admin.flows.flow import flow
 from mcp_proton.admin.flows.lines import NoAnswerError, Pipe, Web
 from mcp_proton.admin.flows.saying import Saying
 from mcp_proton.admin.programs import TOKEN, TOKEN_FILE, Process, Program, Remote, guess, started
+from mcp_proton.admin.world import known_account
 from mcp_proton.config.serving import place
 
 if TYPE_CHECKING:
@@ -20,25 +21,36 @@ if TYPE_CHECKING:
     from mcp_proton.bootstrap import Settings
 
 
-async def client(settings: Settings, name: str, program: Program | None, token_file: Path | None) -> list[Check]:
-    """Say the flow of a client's program over standard input and output, and to the always-on service."""
+async def client(
+    settings: Settings, name: str, program: Program | None, token_file: Path | None, account: str | None = None
+) -> list[Check]:
+    """Say the flow of a client's program over standard input and output, and to the always-on service.
+
+    Its call is for `account`; for None it names none. Raises `NotFound` for an account that is not there.
+    """
+    if account is not None:
+        known_account(settings, account)
+        given = settings.config.accounts_of(name)
+        if given is not None and account not in given:
+            following = f"name it in `accounts` of `[clients.{name}]` in config.toml"
+            return [fix(f"{name}: account", f"`{account}` was not given to it", following)]
     chosen = program or guess(name) or Program.OTHER
     known = flow(chosen)
-    found = await _through(f"{name}, started by {chosen.value}", known, started(name))
-    found += await _service(settings, name, chosen, known, token_file)
+    found = await _through(f"{name}, started by {chosen.value}", known, started(name), account)
+    found += await _service(settings, name, chosen, known, token_file, account)
     return [*found, _asked(settings, name, chosen, known)]
 
 
-async def _through(title: str, known: Flow, way: Process) -> list[Check]:
+async def _through(title: str, known: Flow, way: Process, account: str | None) -> list[Check]:
     try:
         line = await Pipe.opened(way)
     except NoAnswerError as error:
         return [fix(title, error.why, error.next)]
-    return [one async for one in Saying(title, known, line).told()]
+    return [one async for one in Saying(title, known, line, account).told()]
 
 
 async def _service(
-    settings: Settings, name: str, program: Program, known: Flow, token_file: Path | None
+    settings: Settings, name: str, program: Program, known: Flow, token_file: Path | None, account: str | None
 ) -> list[Check]:
     title = f"{name} at the service"
     if name not in await client_tokens.kept(settings):
@@ -53,10 +65,10 @@ async def _service(
     service = place(settings.config.service.listen)
     if not known.speaks_http or isinstance(way, Process):
         passed = {"MCP_PROTON_URL": str(service) if service.path else f"http://{service}/mcp", TOKEN: token}
-        return await _through(title, known, Process(("connect",), passed))
+        return await _through(title, known, Process(("connect",), passed), account)
     found: list[Check] = []
     for _ in range(known.sessions):
-        found = [one async for one in Saying(title, known, Web(service, token)).told()]
+        found = [one async for one in Saying(title, known, Web(service, token), account).told()]
     return found
 
 

@@ -19,7 +19,7 @@ from mcp_proton.admin.printing import AsJson, Printer
 from mcp_proton.admin.programs import Process, Program, Remote, guess, guide, snippet, started
 from mcp_proton.admin.wanted import flag, labelled
 from mcp_proton.config import editing
-from mcp_proton.config.tables import Profile
+from mcp_proton.config.values import Profile
 from mcp_proton.domain.complaint import nearest
 from mcp_proton.domain.errors import NotFound
 

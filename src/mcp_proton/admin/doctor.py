@@ -19,6 +19,7 @@ from mcp_proton.admin.setup import setup
 from mcp_proton.admin.world import known_account
 from mcp_proton.config import folders as places
 from mcp_proton.domain.complaint import Misconfigured
+from mcp_proton.domain.errors import Invalid
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,10 +43,12 @@ if it is interrupted.
 
 With --client it says what that client's program says, recorded from the program
 itself where it could be: over standard input and output, and to the running
-service; and tells what would fail there, and why.
+service; and tells what would fail there, and why. Its call is for the account
+that is named, else for the default one.
 
   mcp-proton doctor
   mcp-proton doctor personal --json
+  mcp-proton doctor personal --client hermes
   mcp-proton doctor --client hermes --token-file ~/.config/mcp-proton/hermes.token
   mcp-proton doctor personal --prove""",
 )
@@ -60,14 +63,22 @@ async def doctor(
         bool, Parameter(help="try on Bridge what changes of mail do, with a message of its own", negative="")
     ] = False,
     yes: Annotated[bool, Parameter(help="try it without asking", negative="")] = False,
-    client: Annotated[str | None, Parameter(help="do what this client's program does, and nothing else")] = None,
+    client: Annotated[
+        str | None,
+        Parameter(help="do what this client's program does, on the account if one is named, and nothing else"),
+    ] = None,
     program: Which = None,
     token_file: TokenFile = None,
     json: AsJson = False,
 ) -> Exit:
     """Check everything and say what to do about what is wrong."""
     if client is not None:
-        found = await client_checks.client(known(bootstrap.settings(os.environ), client), client, program, token_file)
+        if prove:
+            raise Invalid("--prove tries an account and --client a client's program", next="run one after the other")
+        settings = known(bootstrap.settings(os.environ), client)
+        found = await client_checks.client(settings, client, program, token_file, account)
+    elif program is not None or token_file is not None:
+        raise Invalid("--program and --token-file are for --client", next="name the client: --client LABEL")
     else:
         proved = await proofs.prove(account, yes=yes) if prove else []
         found = [*await examine(account), *proved]

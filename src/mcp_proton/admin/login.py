@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mcp_proton import bootstrap
+from mcp_proton.admin import renewing, trial
 from mcp_proton.admin import server as servers
-from mcp_proton.admin import trial
 from mcp_proton.admin.asking import ask, interactive, say, secret
+from mcp_proton.admin.renewing import KEPT_BY_US
 from mcp_proton.admin.wanted import placed
-from mcp_proton.config.tables import BY_HAND, Account, Kind, Security
+from mcp_proton.config.tables import BY_HAND, Account
+from mcp_proton.config.values import Kind, Security
 from mcp_proton.domain.errors import AuthFailed, MailError, Unavailable
 from mcp_proton.storage.keyrings import system_keyring
 from mcp_proton.storage.vault import Vault
@@ -23,11 +25,10 @@ if TYPE_CHECKING:
     from mcp_proton.admin.trial import Trial
     from mcp_proton.admin.wanted import Wanted
     from mcp_proton.config.folders import Folders
+    from mcp_proton.config.renewal import Renewal
     from mcp_proton.imap.login.endpoint import Pin
     from mcp_proton.jmap.protocol.endpoint import Auth
 
-KEPT_BY_US = ("keyring", "file")
-"""places a password can be stored in; from all others it is only read"""
 _TRIES = 3
 _LONGEST = 64 << 10
 
@@ -88,8 +89,16 @@ def _account(
         auth=_auth(server, wanted, before),
         certificate=str(pin) if pin else None,
         guarded_trash=before is not None and before.guarded_trash and before.kind is server.kind,
-        **_kept_by_hand(before),
+        **{**_kept_by_hand(before), "oauth": _renewal(wanted, before)},
     )
+
+
+def _renewal(wanted: Wanted, before: Account | None) -> Renewal | None:
+    """What is renewed where; the file of a client's secret is read later, from other folders."""
+    found = renewing.renewal(wanted, before)
+    if found is None or found.client_secret is None:
+        return found
+    return found.model_copy(update={"client_secret": _absolute(found.client_secret)})
 
 
 def _auth(server: Server, wanted: Wanted, before: Account | None) -> Auth | None:
@@ -173,11 +182,11 @@ async def _offered(name: str, place: str, wanted: Wanted, account: Account) -> t
 
 
 def _asked(account: Account) -> str:
-    whose = "The password Bridge shows for this mailbox" if account.kind is Kind.BRIDGE else _word(account).capitalize()
+    whose = "The password Bridge shows for this mailbox" if account.kind is Kind.BRIDGE else word(account).capitalize()
     return secret(whose, flag="--password-file").strip()
 
 
-def _word(account: Account) -> str:
+def word(account: Account) -> str:
     """What an account's secret is."""
     return "refresh token" if account.oauth is not None else "access token" if account.by_token else "password"
 
@@ -195,10 +204,9 @@ def _ask_username(server: Server) -> str:
 
 
 def _place(name: str, wanted: Wanted, before: Account | None, folders: Folders) -> str:
-    if wanted.secret:
-        return _absolute(wanted.secret)
-    if before:
-        return before.secret
+    known_place = renewing.place(wanted, before)
+    if known_place is not None:
+        return _absolute(known_place)
     default = default_place(name, folders)
     if not interactive():
         if default != "keyring":
@@ -238,7 +246,7 @@ def _keyring_works() -> bool:
 
 
 def _refused(account: Account, why: str | None, *, stored: bool) -> list[str]:
-    which = f"The {_word(account)} that is stored" if stored else f"That {_word(account)}"
+    which = f"The {word(account)} that is stored" if stored else f"That {word(account)}"
     told = [f"{which} was not accepted{f': {why}' if account.by_token and why else ''}."]
     if account.kind is Kind.BRIDGE:
         told.append("Bridge has a password of its own (Mailbox details); it is not the one of your Proton account.")

@@ -9,7 +9,7 @@ from mcp_proton import bootstrap
 from mcp_proton.admin.asking import SaidNoError, confirm, need_terminal, say
 from mcp_proton.admin.checks import Check, State, fix, ok
 from mcp_proton.admin.world import known_account
-from mcp_proton.config.tables import Kind
+from mcp_proton.config.values import Kind
 from mcp_proton.domain.errors import MailError, Unsupported
 
 if TYPE_CHECKING:

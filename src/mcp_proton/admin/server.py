@@ -12,7 +12,7 @@ from mcp_proton.admin import trial
 from mcp_proton.admin.asking import ask, say
 from mcp_proton.admin.wanted import hosted, located
 from mcp_proton.bridge import settings as bridge
-from mcp_proton.config.tables import Kind, Security
+from mcp_proton.config.values import Kind, Security
 from mcp_proton.domain.errors import Invalid, MailError, Unavailable, Untrusted
 from mcp_proton.imap.login.endpoint import Pin, TlsMode
 from mcp_proton.imap.login.providers import PROVIDERS

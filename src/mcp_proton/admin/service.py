@@ -9,12 +9,13 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
-from mcp_proton.config.tables import Profile
+from mcp_proton.config.values import Profile
 
 app = App(
     name="mcp",
     help_epilogue="""Agents start this themselves: `mcp-proton clients add LABEL` prints what to put
-into their configuration. It ends with its client.
+into their configuration. It ends with its client, and nothing goes on then:
+watching mail, schedules and work in the background need `mcp-proton serve`.
 
   mcp-proton mcp --client hermes
   mcp-proton mcp --demo""",
@@ -39,7 +40,8 @@ serve_app = App(
     name="serve",
     help_epilogue="""Each client shows a token: `mcp-proton clients add LABEL --token` makes one. It
 listens where `[service]` of config.toml says (127.0.0.1:8420, unless you
-change it), and ends in order on SIGTERM or Ctrl-C.
+change it), and ends in order on SIGTERM or Ctrl-C. It stays when clients go:
+watching mail, schedules and work in the background need it.
 
   mcp-proton serve
   mcp-proton serve --listen unix:/run/mcp-proton/mcp.sock

@@ -13,14 +13,15 @@ from typing import Annotated
 from cyclopts import App, Parameter, validators
 
 from mcp_proton import bootstrap
-from mcp_proton.admin import access, login, server
+from mcp_proton.admin import access, login, renewing, server
 from mcp_proton.admin.asking import SaidNoError, interactive, say
 from mcp_proton.admin.exits import Exit
 from mcp_proton.admin.printing import AsJson, Printer
 from mcp_proton.admin.programs import Program
+from mcp_proton.admin.renewing import KEPT_BY_US, Renewing
 from mcp_proton.admin.wanted import Wanted, account_name, check, require
 from mcp_proton.admin.writing import Prepared, agreed, tell, write
-from mcp_proton.config.tables import Kind, Profile, Security
+from mcp_proton.config.values import Kind, Profile, Security
 from mcp_proton.domain.complaint import Complaint, Misconfigured
 from mcp_proton.imap.login.providers import Name as ProviderName
 from mcp_proton.jmap.protocol.endpoint import Auth
@@ -38,8 +39,16 @@ changed.
   mcp-proton setup work --kind imap --host imap.example.org
   mcp-proton setup mine --provider gmail --username me@gmail.com
   mcp-proton setup post --kind jmap --url https://jmap.example.org
+  mcp-proton setup corp --provider microsoft --username me@example.org \\
+    --oauth-client-id 0f8c… --password-file refresh-token.txt
   mcp-proton setup personal --username me@proton.me --password-file - \\
     --trust cert.pem --preset assistant --client hermes
+
+A server that takes no passwords: sign in once with any tool that does the
+device or the authorization code flow for a client you registered there. It
+gives you a refresh token; hand that over as the password. Access tokens are had
+for it, and the next refresh token is stored in its place, so --secret is
+keyring or file:PATH. The flags --oauth-… say whom the server knows you as.
 
 Where a password is kept (--secret): keyring, file:PATH (only you can read it),
 env:NAME, command:PROGRAM, systemd:NAME. It never stands in config.toml.""",
@@ -83,13 +92,14 @@ async def setup(
     client: Annotated[str | None, Parameter(help="a label for an agent to let in")] = None,
     program: Annotated[Program | None, Parameter(help="the program that agent lives in")] = None,
     profile: Annotated[Profile | None, Parameter(help="which tools that agent is shown")] = None,
+    oauth: Renewing | None = None,
     yes: Annotated[bool, Parameter(negative="", help="ask for no confirmation", show_default=False)] = False,
     json: AsJson = False,
 ) -> Exit:
     """Connect a mail account and choose what agents may do."""
     wanted = Wanted(
         kind, host, port, security, username, secret, password_file, trust, preset, tuple(recipients or ()), client,
-        program, profile, yes, url, auth, provider,
+        program, profile, yes, url, auth, provider, oauth or Renewing(),
     )  # fmt: skip
     prepared = await prepare(account, wanted)
     if interactive() and not yes and not agreed(prepared):
@@ -110,8 +120,9 @@ async def prepare(account: str | None, wanted: Wanted) -> Prepared:
         raise _broken_policy(settings)
     name = account_name(account, wanted, settings.config)
     before = settings.config.accounts.get(name)
-    place = wanted.secret or (before.secret if before else login.default_place(name, settings.folders))
-    ours = place.partition(":")[0] in login.KEPT_BY_US
+    renewing.check_kind(wanted, wanted.kind_of(before))
+    place = renewing.place(wanted, before) or login.default_place(name, settings.folders)
+    ours = place.partition(":")[0] in KEPT_BY_US
     require(
         wanted,
         before,

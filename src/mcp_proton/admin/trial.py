@@ -13,7 +13,8 @@ from mcp_proton.imap.login.endpoint import Endpoint, Pin
 from mcp_proton.imap.protocol import opening
 
 if TYPE_CHECKING:
-    from mcp_proton.config.tables import Account, Security
+    from mcp_proton.config.tables import Account
+    from mcp_proton.config.values import Security
     from mcp_proton.domain.findings import KnownFindings
     from mcp_proton.domain.ports import Health, MailBackend, SecretProvider
     from mcp_proton.imap.backend import ImapBackend

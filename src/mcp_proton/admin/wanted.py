@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
+from mcp_proton.admin import renewing
 from mcp_proton.admin.asking import NobodyToAskError, ask, interactive, say
-from mcp_proton.config.tables import Account, ClientName, Host, Kind, Slug, Url
+from mcp_proton.admin.renewing import Renewing
+from mcp_proton.config.tables import Account
+from mcp_proton.config.values import ClientName, Host, Kind, Slug, Url
 from mcp_proton.domain.errors import Invalid
 from mcp_proton.imap.login.providers import PROVIDERS
 from mcp_proton.jmap.protocol.endpoint import Auth
@@ -20,7 +23,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mcp_proton.admin.programs import Program
-    from mcp_proton.config.tables import Config, Profile, Security
+    from mcp_proton.config.tables import Config
+    from mcp_proton.config.values import Profile, Security
     from mcp_proton.imap.login.providers import Name as Provider
 
 T = TypeVar("T")
@@ -49,6 +53,7 @@ class Wanted:
     url: str | None = None
     auth: Auth | None = None
     provider: Provider | None = None
+    renewing: Renewing = field(default_factory=Renewing)
 
     def kind_of(self, before: Account | None) -> Kind:
         """Return what stands behind the account."""
@@ -69,11 +74,14 @@ def check(wanted: Wanted) -> None:
         raise Invalid("--url is for `--kind jmap`")
     if wanted.provider is not None and wanted.kind not in (None, Kind.IMAP):
         raise Invalid("--provider is for `--kind imap`")
-    if wanted.provider is not None and wanted.auth is not Auth.BEARER and PROVIDERS[wanted.provider].password is None:
+    by_token = wanted.auth is Auth.BEARER or wanted.renewing.given
+    if wanted.provider is not None and not by_token and PROVIDERS[wanted.provider].password is None:
         raise Invalid(
             f"{PROVIDERS[wanted.provider].title} takes no passwords",
-            next="--auth bearer, and --secret command:PROGRAM that prints an access token",
+            next="--oauth-client-id ID with a refresh token as the password (`mcp-proton setup --help` says more), or "
+            "--auth bearer with --secret command:PROGRAM that prints an access token",
         )
+    renewing.check(wanted)
     if wanted.secret is not None:
         flag("--secret", placed, wanted.secret)
     if wanted.client is not None:
@@ -118,7 +126,8 @@ def require(wanted: Wanted, before: Account | None, *, password_known: bool, pre
     if not (wanted.username or before):
         missing.append("--username NAME: the login name" + (", as Bridge shows it" if kind is Kind.BRIDGE else ""))
     if not (wanted.password_file or password_known):
-        missing.append("--password-file FILE: its first line is the password ('-': standard input)")
+        word = "refresh token" if wanted.renewing.given else "password"
+        missing.append(f"--password-file FILE: its first line is the {word} ('-': standard input)")
     if kind is Kind.BRIDGE and not (wanted.trust or before):
         missing.append("--trust FINGERPRINT: of the certificate Bridge exports, or that file (cert.pem)")
     if not (wanted.preset or preset_known):

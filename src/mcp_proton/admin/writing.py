@@ -10,9 +10,11 @@ from mcp_proton import bootstrap
 from mcp_proton.admin import access
 from mcp_proton.admin.asking import confirm, say
 from mcp_proton.admin.exits import Exit
+from mcp_proton.admin.login import word
 from mcp_proton.admin.programs import guide, snippet, started
 from mcp_proton.config import editing
-from mcp_proton.config.tables import BY_HAND, Account, Kind
+from mcp_proton.config.tables import BY_HAND, Account
+from mcp_proton.config.values import Kind
 from mcp_proton.storage.vault import Vault
 
 if TYPE_CHECKING:
@@ -38,7 +40,7 @@ async def write(prepared: Prepared) -> None:
     account, choice, client = prepared.login.account, prepared.choice, prepared.client
     if prepared.login.password is not None:
         await Vault({prepared.name: account.secret}, os.environ).keep(prepared.name, prepared.login.password)
-    editing.add_account(folders.config_file, prepared.name, _values(account))
+    editing.add_account(folders.config_file, prepared.name, _values(account), oauth=_renewal(account, prepared.before))
     if client is not None:
         editing.add_client(folders.config_file, client.label, _client_values(client))
     if choice is not None:
@@ -73,6 +75,13 @@ def _values(account: Account) -> dict[str, editing.Value]:
     return told
 
 
+def _renewal(account: Account, before: Account | None) -> dict[str, editing.Value] | None:
+    """Return the account's table `oauth`, as it shall be said; empty where there is none, None where it stays as it is."""
+    if before is not None and before.oauth == account.oauth:
+        return None
+    return {} if account.oauth is None else account.oauth.model_dump(mode="json", exclude_unset=True)
+
+
 def _client_values(client: Admitted) -> dict[str, editing.Value]:
     told: dict[str, editing.Value] = {}
     if client.profile is not None:
@@ -93,7 +102,9 @@ def agreed(prepared: Prepared) -> bool:
         f"  account `{prepared.name}` is {what} ({account.kind.value})",
     )
     if prepared.login.password is not None:
-        say(f"  its password goes to {_kept(account)}")
+        say(f"  its {word(account)} goes to {_kept(account)}")
+    if account.oauth is not None:
+        say(f"  access tokens are had for it at {account.token_url}, as client {account.oauth.client_id}")
     if choice is not None:
         whose = f"account `{choice.account}`" if choice.account else "everything"
         say(f"  preset {choice.preset.value} for {whose}: {access.MEANINGS[choice.preset]}")
@@ -125,6 +136,7 @@ def tell(prepared: Prepared, printer: Printer) -> Exit:
         "sending": trial.sending,
         "certificate": account.certificate,
         "secret": account.secret.partition(":")[0],
+        "token_url": account.token_url if account.oauth else None,
         "preset": _preset_now(prepared.name),
         "client": client.label if client else None,
         "configuration": snippet(client.program, started(client.label)) if client else None,

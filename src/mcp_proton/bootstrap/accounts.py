@@ -6,16 +6,17 @@ from typing import TYPE_CHECKING
 
 from mcp_proton import __version__
 from mcp_proton.bootstrap import logins
-from mcp_proton.config.tables import Account, Config, Kind, Security
+from mcp_proton.config.values import Kind, Security
 from mcp_proton.domain.errors import NotFound
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Callable
     from typing import Unpack
 
     from mcp_proton.bootstrap.owner import Settings
     from mcp_proton.bridge.backend import BridgeBackend
     from mcp_proton.bridge.sync import Sightings
+    from mcp_proton.config.tables import Account, Config
     from mcp_proton.domain.findings import KnownFindings
     from mcp_proton.domain.ports import MailBackend, SecretProvider
     from mcp_proton.imap.backend import ImapBackend
@@ -25,31 +26,67 @@ if TYPE_CHECKING:
     from mcp_proton.imap.login.endpoint import Credentials, Endpoint, TlsMode
     from mcp_proton.imap.submission.outlet import Outlet
     from mcp_proton.jmap.backend import JmapBackend
+    from mcp_proton.jmap.protocol.endpoint import Credentials as JmapCredentials
 
 _IDENTITY = {"name": "mcp-proton", "version": __version__}
+
+
+class Listed:
+    """The accounts a process knows: as they were at its start, and those of callers that the owner added since.
+
+    An account that is known stays as it was: what was made for it is not mistaken for something else.
+    """
+
+    def __init__(self, started: Config, current: Callable[[], Config]) -> None:
+        self.default = started.default_account
+        self._started = started.accounts
+        self._current = current
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Their names, in the order of the configuration."""
+        now = self._current().accounts
+        return (*self._started, *(name for name, one in now.items() if one.of_caller and name not in self._started))
+
+    def get(self, name: str) -> Account | None:
+        """Return an account; None where there is none of that name."""
+        if name in self._started:
+            return self._started[name]
+        added = self._current().accounts.get(name)
+        return added if added is not None and added.of_caller else None
+
+    def of_caller(self, name: str) -> bool:
+        """Whether it is reached with the token of whoever asks."""
+        found = self.get(name)
+        return found is not None and found.of_caller
 
 
 class Accounts:
     """The owner's accounts; a backend is made when it is first needed, and all are closed together."""
 
-    def __init__(self, config: Config, make: Callable[[str, Account], MailBackend]) -> None:
-        self.names = tuple(config.accounts)
-        self.default = config.default_account
-        self._config = config
+    def __init__(self, listed: Listed, make: Callable[[str, Account], MailBackend]) -> None:
+        self.default = listed.default
+        self._listed = listed
         self._make = make
         self._made: dict[str, MailBackend] = {}
         self._looks: dict[str, Callable[[], tuple[int, int]]] = {}
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Their names, in the order of the configuration."""
+        return self._listed.names
+
     def backend(self, name: str) -> MailBackend:
         """Return the account's backend."""
         if name not in self._made:
-            if name not in self._config.accounts:
+            account = self._listed.get(name)
+            if account is None:
                 raise NotFound(f"there is no account `{name}`", next="`accounts_list` names the accounts")
-            self._made[name] = self._make(name, self._config.accounts[name])
+            self._made[name] = self._make(name, account)
         return self._made[name]
 
     def connections(self) -> dict[str, tuple[int, int]]:
-        """Return, for each IMAP account in use, how many connections are open and how many of them are used."""
+        """Return, for each account in use, how many connections are open and how many of them are used."""
         return {name: look() for name, look in self._looks.items()}
 
     def watch(self, name: str, look: Callable[[], tuple[int, int]]) -> None:
@@ -62,9 +99,8 @@ class Accounts:
             await backend.aclose()
 
 
-def served(found: Settings, vault: SecretProvider, known: KnownFindings) -> Accounts:
+def served(found: Settings, listed: Listed, vault: SecretProvider, known: KnownFindings) -> Accounts:
     """Return the owner's accounts as the service uses them: what they remember lies in the state folder."""
-    from mcp_proton.imap.backend import ImapBackend
     from mcp_proton.services.door.wrappers import RetryReads
     from mcp_proton.storage.dates import FileDateIndexes
     from mcp_proton.storage.sightings import FileSightings
@@ -74,11 +110,10 @@ def served(found: Settings, vault: SecretProvider, known: KnownFindings) -> Acco
 
     def made(name: str, account: Account) -> MailBackend:
         inner = backend(name, account, vault, dates=dates, known=known, sightings=sightings)
-        if isinstance(inner, ImapBackend):
-            accounts.watch(name, lambda: inner.connections)
+        accounts.watch(name, lambda: inner.connections)
         return RetryReads(inner)
 
-    accounts = Accounts(found.config, made)
+    accounts = Accounts(listed, made)
     return accounts
 
 
@@ -102,7 +137,7 @@ def backend(
     from mcp_proton.imap.backend import ImapBackend
 
     if account.kind is Kind.JMAP:
-        return _jmap(name, account, lambda: vault.secret(name))
+        return _jmap(name, account, logins.of_jmap(name, account, vault))
     login = logins.credentials(name, account, vault)
     more: More = {
         "identity": _IDENTITY,
@@ -118,13 +153,11 @@ def backend(
     return ImapBackend(name, endpoint(account), login, **more)
 
 
-def _jmap(name: str, account: Account, password: Callable[[], Awaitable[str]]) -> JmapBackend:
+def _jmap(name: str, account: Account, login: JmapCredentials) -> JmapBackend:
     from mcp_proton.jmap.backend import JmapBackend
-    from mcp_proton.jmap.protocol.endpoint import Auth, Credentials, Endpoint
+    from mcp_proton.jmap.protocol.endpoint import Endpoint
 
     place = Endpoint(account.url or "", tuple(account.origins or ()))
-    auth = Auth.BEARER if account.by_token else Auth.BASIC
-    login = Credentials(account.username, password, auth, lasting=not account.of_caller)
     return JmapBackend(name, place, login, labels=account.labels, sends=account.sending, configured=account.senders)
 
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 from mcp_proton.domain.errors import AuthFailed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
-    from mcp_proton.config.tables import Account, Config
+    from mcp_proton.config.tables import Config
     from mcp_proton.domain.ports import SecretProvider
 
 MOST = 256
@@ -72,16 +72,15 @@ class Callers:
 class Secrets:
     """The vault, and for the accounts of callers what those showed."""
 
-    def __init__(self, vault: SecretProvider, callers: Callers, accounts: Mapping[str, Account]) -> None:
-        self._vault, self._callers = vault, callers
-        self._theirs = frozenset(name for name, one in accounts.items() if one.of_caller)
+    def __init__(self, vault: SecretProvider, callers: Callers, of_caller: Callable[[str], bool]) -> None:
+        self._vault, self._callers, self._of_caller = vault, callers, of_caller
 
     async def secret(self, account: str) -> str:
         """Return an account's secret. Raises `AuthFailed`."""
-        return self._callers.token(account) if account in self._theirs else await self._vault.secret(account)
+        return self._callers.token(account) if self._of_caller(account) else await self._vault.secret(account)
 
     async def keep(self, account: str, secret: str) -> None:
         """Store a secret where the owner wants it. Raises `AuthFailed` for what is not stored at all."""
-        if account in self._theirs:
+        if self._of_caller(account):
             raise AuthFailed("a caller's token is stored nowhere")
         await self._vault.keep(account, secret)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from mcp_proton.bootstrap.owner import Settings
 from mcp_proton.bootstrap.running import Running, opened
 from mcp_proton.config import folders as places
-from mcp_proton.config.tables import Account, Client, Config, Kind, Profile, Storage
+from mcp_proton.config.tables import Account, Client, Config, Storage
+from mcp_proton.config.values import Kind, Profile
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

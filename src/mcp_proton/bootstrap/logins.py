@@ -1,4 +1,4 @@
-"""How one logs in to an IMAP account: by a password, by an access token that is given, or by one that is renewed."""
+"""How one logs in to an account: by a password, by an access token that is given, or by one that is renewed."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from mcp_proton.domain.ports import SecretProvider
     from mcp_proton.imap.login.access_tokens import AccessTokens, Issued
     from mcp_proton.imap.login.endpoint import Credentials
+    from mcp_proton.jmap.protocol.endpoint import Credentials as JmapCredentials
 
 
 def places(accounts: Mapping[str, Account]) -> dict[str, str]:
@@ -34,6 +35,15 @@ def credentials(name: str, account: Account, vault: SecretProvider) -> Credentia
     from mcp_proton.imap.login.endpoint import Credentials
 
     return Credentials(account.username, lambda: vault.secret(name), _tokens(name, account, vault))
+
+
+def of_jmap(name: str, account: Account, vault: SecretProvider) -> JmapCredentials:
+    """The same on JMAP, where it may be the token of whoever asks."""
+    from mcp_proton.jmap.protocol.endpoint import Auth, Credentials
+
+    auth = Auth.BEARER if account.by_token else Auth.BASIC
+    tokens = None if account.of_caller else _tokens(name, account, vault)
+    return Credentials(account.username, lambda: vault.secret(name), auth, not account.of_caller, tokens)
 
 
 def _tokens(name: str, account: Account, vault: SecretProvider) -> AccessTokens | None:

@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from mcp_proton.bootstrap import logins
-from mcp_proton.bootstrap.accounts import served, tried
+from mcp_proton.bootstrap.accounts import Listed, served, tried
 from mcp_proton.bootstrap.callers import Callers, Secrets
 from mcp_proton.bootstrap.clock import SystemClock
 from mcp_proton.bootstrap.internet import Internet
@@ -108,7 +108,8 @@ async def opened(found: Settings, vault: SecretProvider, environ: Mapping[str, s
     leases = SqlLeases(database, clock, runner)
     known = findings(found)
     callers = Callers(config.current)
-    accounts = served(found, Secrets(vault, callers, found.config.accounts), known)
+    listed = Listed(found.config, config.current)
+    accounts = served(found, listed, Secrets(vault, callers, listed.of_caller), known)
     trials = Trials(lambda name: tried(found, name, vault, known), known, leases, clock)
     artifacts = FileArtifacts(
         found.folders.artifacts,
@@ -128,6 +129,7 @@ async def opened(found: Settings, vault: SecretProvider, environ: Mapping[str, s
         settings=ServiceSettings(
             timezone=found.config.service.zone,
             accounts_of=lambda client: config.current().accounts_of(client),
+            of_caller=listed.of_caller,
             reviews=lambda client: config.current().reviews(client),
             spool=found.folders.state,
         ),

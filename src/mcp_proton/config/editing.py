@@ -28,14 +28,35 @@ Check = Callable[[str], object]
 """Reads the text and raises `Misconfigured` when it is not what the file should hold."""
 
 
-def add_account(path: Path, name: str, values: Mapping[str, Value]) -> None:
-    """Add an account to config.toml, or replace the values of one that is there; None removes a key."""
-    _edit(path, lambda document: _fill(_table(document, "accounts", name), values), _as_config(path))
+def add_account(
+    path: Path, name: str, values: Mapping[str, Value], *, oauth: Mapping[str, Value] | None = None
+) -> None:
+    """Add an account to config.toml, or replace the values of one that is there; None removes a key.
+
+    `oauth` does the same for the account's table of that name: left out, it stays as it is; empty, it goes.
+    """
+
+    def add(document: TOMLDocument) -> None:
+        account = _table(document, "accounts", name)
+        _fill(account, values)
+        if oauth is not None and not oauth:
+            account.pop("oauth", None)
+        elif oauth is not None:
+            _fill(_table(document, "accounts", name, "oauth"), oauth)
+
+    _edit(path, add, _as_config(path))
 
 
 def remove_account(path: Path, name: str) -> None:
     """Take an account out of config.toml. `Misconfigured` when it is not there or a client still names it."""
-    _edit(path, lambda document: _drop(document, "accounts", name), _as_config(path))
+
+    def drop(document: TOMLDocument) -> None:
+        if name in _people(document):
+            out = f"is one of `people`; `mcp-proton clients remove {name}` takes it out"
+            raise Misconfigured([Complaint(("accounts", name), out)])
+        _drop(document, "accounts", name)
+
+    _edit(path, drop, _as_config(path))
 
 
 def add_client(path: Path, name: str, values: Mapping[str, Value]) -> None:
@@ -44,8 +65,28 @@ def add_client(path: Path, name: str, values: Mapping[str, Value]) -> None:
 
 
 def remove_client(path: Path, name: str) -> None:
-    """Take a client out of config.toml. `Misconfigured` when it is not there."""
-    _edit(path, lambda document: _drop(document, "clients", name), _as_config(path))
+    """Take a client out of config.toml, and with one of `people` their account. `Misconfigured` when it is not there."""
+
+    def drop(document: TOMLDocument) -> None:
+        people = _people(document)
+        if name not in people:
+            _drop(document, "clients", name)
+            return
+        people.remove(name)
+        if name in document.get("clients", {}):
+            _drop(document, "clients", name)
+
+    _edit(path, drop, _as_config(path))
+
+
+def add_person(path: Path, name: str, subject: str, url: str | None = None) -> None:
+    """Add one of `people` to config.toml, and where their mail is, unless that is said already."""
+
+    def add(document: TOMLDocument) -> None:
+        _fill(_table(document, "people"), {} if url is None else {"url": url})
+        _fill(_table(document, "people", "subjects"), {name: subject})
+
+    _edit(path, add, _as_config(path))
 
 
 def set_service(path: Path, values: Mapping[str, Value]) -> None:
@@ -125,6 +166,10 @@ def _fill(table: Table | Container, values: Mapping[str, Value]) -> None:
             table.remove(key)
     if is_new:
         table.add(tomlkit.nl())
+
+
+def _people(document: TOMLDocument) -> Any:
+    return document.get("people", {}).get("subjects", {})
 
 
 def _drop(document: TOMLDocument, kind: str, name: str) -> None:

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 class ConfigFile:
     """The configuration that was read first, then whatever the owner makes of it.
 
-    Clients are let in and taken out at once. Accounts, folders and places to listen at hold from the next start on.
+    Clients are let in and taken out at once, and people with their accounts. Other accounts, folders and places to listen at
+    hold from the next start on.
     """
 
     def __init__(self, path: Path, environment: Mapping[str, str], read: Config) -> None:

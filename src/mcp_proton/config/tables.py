@@ -1,129 +1,49 @@
 """The tables of config.toml, as closed and frozen models. What a key means is said where it is declared."""
 
-import re
 import zoneinfo
 from collections.abc import Mapping
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Literal, Self, get_origin
 
-from pydantic import (
-    AfterValidator,
-    BeforeValidator,
-    Field,
-    StrictBool,
-    StrictInt,
-    model_validator,
-)
+from pydantic import AfterValidator, Field, StrictBool, StrictInt, ValidationError, model_validator
 
 from mcp_proton.config import senders
 from mcp_proton.config.oauth import OAuth, Words
+from mcp_proton.config.people import People
 from mcp_proton.config.renewal import Renewal
 from mcp_proton.config.secrets import CALLER, account_secret
 from mcp_proton.config.serving import Serving, place
 from mcp_proton.config.signing_in import By, SigningIn
 from mcp_proton.config.table import Table
-from mcp_proton.domain.caller import owner
-from mcp_proton.domain.errors import MailError
-from mcp_proton.domain.handles import SLUG
+from mcp_proton.config.values import (
+    AccountKind,
+    ClientName,
+    Days,
+    Fingerprint,
+    Host,
+    Kind,
+    Port,
+    Profile,
+    Security,
+    Sender,
+    Slug,
+    Text,
+    TimeZone,
+    Url,
+    time_zone,
+)
 from mcp_proton.domain.mail import Identity
 from mcp_proton.imap.login.endpoint import TlsMode
 from mcp_proton.imap.login.providers import PROVIDERS
 from mcp_proton.imap.login.providers import Name as Provider
 from mcp_proton.imap.login.providers import Provider as KnownProvider
-from mcp_proton.jmap.protocol.endpoint import Auth, Endpoint
-
-OWNER = owner().name
-_FINGERPRINT = re.compile(r"sha256:([0-9a-f]{2}:?){32}", re.IGNORECASE)
-
-
-class Kind(StrEnum):
-    """What stands behind an account."""
-
-    BRIDGE = "bridge"
-    IMAP = "imap"
-    JMAP = "jmap"
-
-
-class Security(StrEnum):
-    """How the connection is protected. `plain` only towards this machine."""
-
-    STARTTLS = "starttls"
-    TLS = "tls"
-    PLAIN = "plain"
-
-
-class Profile(StrEnum):
-    """How many tools a client is shown."""
-
-    READER = "reader"
-    CORE = "core"
-    FULL = "full"
-    COMPACT = "compact"
-
-
-def _slug(name: str) -> str:
-    if re.fullmatch(SLUG, name) is None:
-        raise ValueError("must be a short name: a lower-case letter, then up to 15 letters, digits or hyphens")
-    return name
-
-
-def _client_name(name: str) -> str:
-    if name == OWNER:
-        raise ValueError("is the owner's own name; no client can have it")
-    return _slug(name)
-
-
-def _kind(word: object) -> object:
-    if word not in frozenset(Kind):
-        raise ValueError("must be bridge, imap or jmap")
-    return word
-
-
-def _certificate(text: str) -> str:
-    if _FINGERPRINT.fullmatch(text) is None:
-        raise ValueError("must be sha256: and 64 hexadecimal digits")
-    return "sha256:" + text[7:].replace(":", "").lower()
-
-
-def _timezone(name: str) -> str:
-    try:
-        zoneinfo.ZoneInfo(name)
-    except (OSError, ValueError, LookupError):
-        raise ValueError("must be a time zone such as Europe/Berlin") from None
-    return name
-
-
-def _host(text: str) -> str:
-    if not text or any(c.isspace() or c in "/@" for c in text):
-        raise ValueError("must be a host name or an address, without port or scheme")
-    return text
-
-
-def _url(text: str) -> str:
-    try:
-        Endpoint(text).origins  # noqa: B018 - looking is checking
-    except MailError:
-        raise ValueError("must be an https URL without a user; http only towards 127.0.0.1 or ::1") from None
-    return text
-
-
-Slug = Annotated[str, AfterValidator(_slug)]
-ClientName = Annotated[str, AfterValidator(_client_name)]
-Host = Annotated[str, AfterValidator(_host)]
-Url = Annotated[str, AfterValidator(_url)]
-Port = Annotated[StrictInt, Field(ge=1, le=65_535)]
-Fingerprint = Annotated[str, AfterValidator(_certificate)]
-Sender = Annotated[str, AfterValidator(senders.sender)]
-Days = Annotated[StrictInt, Field(ge=0, le=3_650)]
-Text = Annotated[str, Field(min_length=1)]
-
+from mcp_proton.jmap.protocol.endpoint import Auth
 
 BY_HAND = frozenset({"sending", "smtp_host", "smtp_security", "smtp_certificate", "identities", "signatures", "oauth"})
-"""Keys of an account that the owner writes by hand: set-up leaves them as they are."""
+"""Keys of an account that the owner writes by hand: set-up leaves them as they are, unless (`oauth`) a flag says otherwise."""
 _ONLY_FOR_JMAP = ("url", "labels", "origins")
 _NOT_FOR_JMAP = (
-    "imap_port", "smtp_port", "smtp_host", "smtp_security", "smtp_certificate", "security", "certificate", "oauth",
+    "imap_port", "smtp_port", "smtp_host", "smtp_security", "smtp_certificate", "security", "certificate",
 )  # fmt: skip
 
 
@@ -147,7 +67,7 @@ class Account(Table):
     `guarded_trash`: on Bridge, a star holds what is moved to Trash until it was seen there.
     """
 
-    kind: Annotated[Kind, BeforeValidator(_kind)]
+    kind: AccountKind
     provider: Provider | None = None
     host: Host = "127.0.0.1"
     imap_port: Port | None = None
@@ -300,7 +220,7 @@ class Client(Table):
 class Service(Serving):
     """`[service]`: each key can also come from the environment, as MCP_PROTON_ and the key in capitals."""
 
-    timezone: Annotated[str, AfterValidator(_timezone)] | None = None
+    timezone: TimeZone | None = None
     default_account: Slug | None = None
     log: Literal["debug", "info", "warning", "error"] = "warning"
     output_schemas: StrictBool = False
@@ -337,6 +257,18 @@ class Config(Table):
     storage: Storage = Storage()
     oauth: OAuth | None = None
     sign_in: SigningIn | None = None
+    people: People | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _people_are_accounts_and_clients(cls, given: object) -> object:
+        if not isinstance(given, dict) or "people" not in given:
+            return given
+        try:
+            people = People.model_validate(given["people"])
+        except ValidationError:
+            return given  # the field says what is wrong with it
+        return people.added_to(given)
 
     @model_validator(mode="after")
     def _a_provider_is_named(self) -> Self:
@@ -416,6 +348,6 @@ def _as_in_the_file(key: str, text: str) -> object:
 def _machine_zone() -> str:
     try:
         name = str(Path("/etc/localtime").resolve()).partition("zoneinfo/")[2]
-        return _timezone(name) if name else "UTC"
+        return time_zone(name) if name else "UTC"
     except (OSError, ValueError, LookupError):
         return "UTC"

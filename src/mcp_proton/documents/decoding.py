@@ -27,7 +27,14 @@ def prepare() -> None:
 
 
 def decoded(file: BinaryIO, claim: Claim, media_type: str = "text/plain") -> Decoded:
-    """Return a file's text as its reader claims to find it, bounded."""
+    """Return the text of a file, or of as much of it as is read of one."""
     said = {"format": "flowed" if claim.flowed else "", "delsp": "yes" if claim.delete_space else ""}
     part = Part("1", media_type, encoding="binary", charset=claim.charset, parameters=said)
-    return text.decode(part, file.read(MOST_OF_A_TEXT), complete=claim.complete)
+    octets, complete = beginning(file, claim)
+    return text.decode(part, octets, complete=complete)
+
+
+def beginning(file: BinaryIO, claim: Claim) -> tuple[bytes, bool]:
+    """Return as much of a file as is read of a text, and whether that is all of it."""
+    octets = file.read(MOST_OF_A_TEXT + 1)
+    return octets[:MOST_OF_A_TEXT], claim.complete and len(octets) <= MOST_OF_A_TEXT

@@ -97,7 +97,7 @@ _BY_ENDING = {
 _VAGUE = frozenset(
     (
         *("application/binary", "application/octet-stream", "application/unknown", "application/x-octet-stream"),
-        *("application/msword", "application/zip", "text/plain"),
+        *("application/msword", "application/zip"),
     )
 )
 _CHARSET = re.compile(r"[\w.:\"'*-]{1,60}", re.ASCII)
@@ -126,10 +126,11 @@ def claim(attachment: Attachment) -> Claim | None:
 
 
 def _named(media_type: str, ending: str) -> Kind | None:
-    """Choose by media type; by the ending of the name where the type says nothing."""
+    """Choose by media type; by the ending of the name where the type says nothing. What is called text is read as one."""
+    if media_type == "text/plain":
+        return kind if (kind := _BY_ENDING.get(ending)) in TEXTS else Kind.TEXT
     if media_type in _VAGUE or media_type.startswith("application/vnd.ms-"):
-        vague = Kind.TEXT if media_type.startswith("text/") else None
-        return _BY_ENDING.get(ending, vague)
+        return _BY_ENDING.get(ending)
     if media_type in _BY_TYPE:
         return _BY_TYPE[media_type]
     for family, kind in _BY_FAMILY:
@@ -152,19 +153,20 @@ def recognise(file: BinaryIO, claimed: Kind) -> Kind:
         return Kind.RTF
     if claimed in TEXTS:
         return claimed
-    if claimed is Kind.SHEETS and head and b"\0" not in head:
-        return _exported(head)
+    if claimed in {Kind.SHEETS, Kind.WORD} and (kind := _exported(head, claimed)):
+        return kind
     raise Unreadable(Reason.DAMAGED if head else Reason.UNKNOWN)
 
 
-def _exported(head: bytes) -> Kind:
-    """Tell what banks and shops export under the name of a workbook: HTML, or separated values."""
+def _exported(head: bytes, claimed: Kind) -> Kind | None:
+    """Tell what programs export under the name of an Office file: HTML, or, for a workbook, separated values."""
+    if b"\0" in head:
+        return None
     if b"<table" in head.lower() or b"<html" in head.lower():
         return Kind.HTML
     first = head.partition(b"\n")[0]
-    if any(mark in first for mark in (b",", b";", b"\t")):
-        return Kind.TABLE
-    raise Unreadable(Reason.DAMAGED)
+    separated = claimed is Kind.SHEETS and any(mark in first for mark in (b",", b";", b"\t"))
+    return Kind.TABLE if separated else None
 
 
 def _packed(file: BinaryIO) -> Kind:

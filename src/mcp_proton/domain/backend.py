@@ -18,6 +18,7 @@ from mcp_proton.domain.powers import Quota, ServerPowers
 from mcp_proton.domain.query import Query
 from mcp_proton.domain.transfer import Whole
 from mcp_proton.domain.walk import Interval, Stretch
+from mcp_proton.domain.watching import Watch
 
 
 class Standing(StrEnum):
@@ -220,6 +221,10 @@ class MailBackend(Protocol):
         """Return the raw header blocks of those handles that still point at a message, each at most 256 KiB."""
         ...
 
+    def watch(self) -> Watch:
+        """Return what tells changes from outside. One at a time; nothing is opened before it is told what is wanted."""
+        ...
+
     # Changing. Every verb that takes handles gives one fate a handle, in the order asked, and raises only what holds for
     # all of them, before anything is sent: `Unavailable`, `Unsupported` (not here, or not to that mailbox). A source the
     # verb is not for fails with `unsupported_semantics`, a handle that no longer points at its message with
@@ -336,6 +341,11 @@ class MailBackend(Protocol):
 
     async def identities(self) -> Sequence[Identity]:
         """Return the addresses this account may send as."""
+        ...
+
+    @property
+    def trashes_drafts(self) -> bool:
+        """Whether `destroy` is not possible for drafts, so that one that is discarded goes into Trash. As of the last login."""
         ...
 
     @property

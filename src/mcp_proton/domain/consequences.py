@@ -53,7 +53,7 @@ class Consequence:
     """One row: what the verb does between these roles (None: whatever role), how it ends, and how we know.
 
     `kind`, `there` and `held` are conditions; None: whatever. `shown_by` names recordings and tables. `refused`: never
-    done; `result` says why and `instead` what to do.
+    done; `result` says why and `instead` what to do. `withheld` is what of a message the server has and does not give out.
     """
 
     verb: str
@@ -69,6 +69,12 @@ class Consequence:
     shown_by: tuple[str, ...] = ()
     refused: bool = False
     instead: str | None = None
+    withheld: str | None = None
+
+    @property
+    def told(self) -> str:
+        """What it does, and what it leaves out, as a person reads it."""
+        return f"{self.result}, without {self.withheld}" if self.withheld else self.result
 
     @property
     def known_by(self) -> str:
@@ -151,10 +157,15 @@ class EffectTable:
             next="nothing was done; `capabilities_report` lists what is known",
         )
 
+    @property
+    def withheld(self) -> str | None:
+        """What of a message the server has and does not give out; None where nothing of that kind is known."""
+        return next((row.withheld for row in self.rows if row.verb == "fetch" and row.withheld), None)
+
 
 def _alike(row: Consequence) -> tuple[object, ...]:
     """What two rows of one block have in common."""
-    return row.verb, row.effects, row.result, row.instead, row.evidence, row.kind, row.there, row.held
+    return row.verb, row.effects, row.told, row.instead, row.evidence, row.kind, row.there, row.held
 
 
 def _row(row: Mapping[str, Any], source: Role | None, target: Role | None) -> Consequence:
@@ -172,6 +183,7 @@ def _row(row: Mapping[str, Any], source: Role | None, target: Role | None) -> Co
         shown_by=tuple(row.get("shown_by", ())),
         refused=row.get("refused", False),
         instead=row.get("instead"),
+        withheld=row.get("withheld"),
     )
 
 

@@ -34,7 +34,7 @@ Known = Callable[[MailBackend, Sequence[Handle]], Awaitable[Mapping[Handle, str]
 if TYPE_CHECKING:
     from mcp_proton.domain.operation import Result
     from mcp_proton.domain.outcome import Outcome, Record
-    from mcp_proton.domain.plan import Plan
+    from mcp_proton.domain.plan import ReviewLine
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,6 +240,6 @@ class Context(Protocol):
         """Run the stored request of an approved operation, once: re-planned, re-judged, claimed (P-32, P-37, P-38)."""
         ...
 
-    async def review(self, operation_id: str) -> Plan:
-        """Plan a waiting operation again, for the owner to see."""
+    async def shown(self, operation_id: str) -> Sequence[ReviewLine]:
+        """Return everything a waiting operation would do, for the owner to see."""
         ...

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -72,6 +73,10 @@ class Mailbox:
         return self.path.rsplit(self.delimiter, 1)[-1] if self.delimiter else self.path
 
 
+_PLAIN = re.compile(r"[\w '\-\x80-\U0010ffff]*", re.ASCII)
+"""A name that is shown without quotation marks."""
+
+
 @dataclass(frozen=True, slots=True)
 class Address:
     """A mailbox of RFC 5322 §3.4: `email` is `local@domain`, or empty where the header held none."""
@@ -82,9 +87,10 @@ class Address:
     def __str__(self) -> str:
         if not self.name:
             return self.email
-        quoted = self.name.replace("\\", "\\\\").replace('"', '\\"')
-        plain = all(c.isalnum() or c in " -_'" or ord(c) > 0x7F for c in self.name)
-        shown = self.name if plain else f'"{quoted}"'
+        shown = self.name
+        if not _PLAIN.fullmatch(shown):
+            escaped = shown.replace("\\", "\\\\").replace('"', '\\"')
+            shown = f'"{escaped}"'
         return f"{shown} <{self.email}>" if self.email else shown
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict
@@ -80,7 +81,8 @@ class Operation:
     in the background and be gone on with by another process; `look` settles items whose end is not known, `happened` what
     acts on no messages. `found` says, for `undo`, where messages are whose only handle the operation took away.
     `repeatable`: asked for twice it does no more than once, since it finds what is done already; one that was interrupted
-    is gone on with from its start. `outlined` are the fields of a request that may be remembered with the record, where
+    is gone on with from its start. `followed`: its answer changes as mail does, so that who may read it as a resource may be
+    told when there is something new. `outlined` are the fields of a request that may be remembered with the record, where
     others hold content; None: all but the messages.
     """
 
@@ -106,6 +108,7 @@ class Operation:
     repeatable: bool = False
     steers: bool = False
     uri: str | None = None
+    followed: bool = False
 
     @property
     def name(self) -> str:
@@ -141,6 +144,7 @@ class Shorthand:
         return snake(self.request.__name__)
 
 
+@cache
 def snake(name: str) -> str:
     """Turn `MessagesGetMany` into `messages_get_many`."""
     return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()

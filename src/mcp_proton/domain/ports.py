@@ -69,6 +69,8 @@ class Opening:
     outline: str | None = None
     total: int | None = None
     """How many items there are; None: as many as the plan has targets."""
+    shown: str | None = None
+    """What the owner is shown of it where the account cannot be looked into again; kept with the body, and as long."""
 
 
 class Journal(Protocol):
@@ -100,6 +102,10 @@ class Journal(Protocol):
 
     async def body(self, operation_id: str) -> str:
         """Return the stored request. `NotFound` once it was purged."""
+        ...
+
+    async def shown(self, operation_id: str) -> str | None:
+        """Return what was kept for the owner to be shown; None where nothing was, or once it was purged."""
         ...
 
     async def advance(self, operation_id: str, before: Status, after: Status, *, code: str | None = None) -> Record:

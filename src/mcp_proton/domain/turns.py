@@ -17,9 +17,14 @@ class Turns:
         self._places = places
         self._waiting: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()
 
+    def take_at_once(self) -> bool:
+        """Take a place that is free and that nobody waits for; False where there is none."""
+        free = self.taken < self._places and not self._waiting
+        self.taken += free
+        return free
+
     async def take(self, caller: str) -> None:
-        if self.taken < self._places and not self._waiting:
-            self.taken += 1
+        if self.take_at_once():
             return
         mine: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(caller, deque()).append(mine)

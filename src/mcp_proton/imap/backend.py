@@ -26,6 +26,7 @@ from mcp_proton.imap.protocol.streaming import STEP
 from mcp_proton.imap.submission import senders
 from mcp_proton.imap.submission.outbox import Outbox
 from mcp_proton.imap.tracing import Tracing
+from mcp_proton.imap.watching import Watch
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
@@ -183,6 +184,10 @@ class ImapBackend:
         """Header blocks of what is still there."""
         return await self._messages.headers(handles)
 
+    def watch(self) -> Watch:
+        """IDLE, NOTIFY or STATUS, on a connection of its own."""
+        return Watch(self._pool(), self._arranged, self._is_dear)
+
     # --- changing --------------------------------------------------------------------------------------------------
 
     async def identify(self, handles: Sequence[Handle]) -> Mapping[Handle, str]:
@@ -292,6 +297,11 @@ class ImapBackend:
             capabilities=tuple(sorted(self._capabilities() or ())),
             syncing=False,
         )
+
+    @property
+    def trashes_drafts(self) -> bool:
+        """On Gmail, where an expunge does what a setting says, and where named messages cannot be expunged."""
+        return self.features().get("exact_removal") is Standing.UNAVAILABLE
 
     def _is_gmail(self) -> bool:
         return gmail.is_meant(self._capabilities(), self._provider)

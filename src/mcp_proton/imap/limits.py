@@ -48,7 +48,9 @@ class Timing:
     idle_again: float = 28 * 60.0
     """IDLE is issued anew: servers may log out after 29 minutes (RFC 2177)"""
     poll: float = 30.0
-    """NOOP in place of IDLE, where a server has none"""
+    """NOOP in place of IDLE, where a server has none; STATUS of watched mailboxes that it tells nothing of"""
+    checked: float = 300.0
+    """STATUS of watched mailboxes that it does tell of: a connection may die unnoticed"""
 
 
 @dataclass(frozen=True, slots=True)

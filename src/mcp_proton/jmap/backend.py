@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import aclosing, asynccontextmanager
 from typing import TYPE_CHECKING
 
 from mcp_proton.domain.errors import MailError, Unsupported
@@ -11,22 +10,23 @@ from mcp_proton.imap import effect_tables, health
 from mcp_proton.imap.errors import printable
 from mcp_proton.imap.submission import senders
 from mcp_proton.jmap import features
-from mcp_proton.jmap.blobs import Blobs
 from mcp_proton.jmap.changing.appending import Appending
 from mcp_proton.jmap.changing.filing import Filing
 from mcp_proton.jmap.changing.mailbox_changes import MailboxChanges
 from mcp_proton.jmap.changing.proving import Proving
 from mcp_proton.jmap.finding.idwalk import IdWalk
 from mcp_proton.jmap.finding.search import Searches
-from mcp_proton.jmap.identities import Identities
 from mcp_proton.jmap.mailboxes import FRESH, Mailboxes
 from mcp_proton.jmap.messages import Messages
 from mcp_proton.jmap.occurrences import Occurrences
-from mcp_proton.jmap.outbox import Outbox
 from mcp_proton.jmap.powers import JmapPowers
 from mcp_proton.jmap.protocol.client import Client
 from mcp_proton.jmap.protocol.web import Web
 from mcp_proton.jmap.quotas import quotas
+from mcp_proton.jmap.submission.blobs import Blobs
+from mcp_proton.jmap.submission.identities import Identities
+from mcp_proton.jmap.submission.outbox import Outbox
+from mcp_proton.jmap.touching import Touching
 from mcp_proton.jmap.watching import Watch
 
 if TYPE_CHECKING:
@@ -56,6 +56,7 @@ class JmapBackend:
 
     advice = health.ADVICE
     lag = 0.0
+    trashes_drafts = False
 
     def __init__(
         self,
@@ -68,8 +69,9 @@ class JmapBackend:
         sends: bool = True,
         configured: Sequence[Identity] = (),
         timing: Timing | None = None,
+        attention: Habits | None = None,
     ) -> None:
-        self.name = name
+        self.name, self._attention = name, attention
         self.web = Web(endpoint, credentials, timing)
         self._credentials, self._labels = credentials, labels
         self._client = Client(endpoint, self.web)
@@ -102,6 +104,11 @@ class JmapBackend:
     def consequences(self) -> EffectTable:
         """The effect table of a JMAP server."""
         return self._table
+
+    @property
+    def connections(self) -> tuple[int, int]:
+        """How many connections are open, and how many of them are used."""
+        return self.web.connections
 
     # --- looking ---------------------------------------------------------------------------------------------------
 
@@ -159,6 +166,10 @@ class JmapBackend:
     async def headers(self, handles: Sequence[Handle]) -> Mapping[Handle, bytes]:
         """Header blocks of what is still there."""
         return await self._messages.headers(handles)
+
+    def watch(self) -> Touching:
+        """EventSource, or a question now and then."""
+        return Touching(self._client, self._mailboxes, Watch(self._client, self._attention))
 
     # --- changing --------------------------------------------------------------------------------------------------
 
@@ -240,12 +251,6 @@ class JmapBackend:
     async def check_sending(self) -> None:
         """Ask who may be sent as. Raises `Unavailable` or `Unsupported`."""
         await self._outbox.check_login()
-
-    @asynccontextmanager
-    async def watching(self, habits: Habits | None = None) -> AsyncIterator[Watch]:
-        """What changes in the account, as it happens or nearly so, on a connection of its own."""
-        async with aclosing(Watch(self._client, habits)) as watch:
-            yield watch
 
     async def aclose(self) -> None:
         """Close every connection."""

@@ -20,7 +20,6 @@ import httpx2
 
 from mcp_proton.domain.errors import Ambiguous, AuthFailed, MailError, Unavailable
 from mcp_proton.imap.errors import ConnectionLost, LimitExceeded, ProtocolViolation, TimedOut, ours
-from mcp_proton.imap.login.access_tokens import expiry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,10 +74,19 @@ def border(doing: str, *, changes: bool = False) -> Iterator[None]:
         raise _told(ours(error, doing), changes) from error
 
 
-def of_status(status: int, *, changes: bool, secret: str | None, now: float, wait: float | None = None) -> MailError:
-    """The error for an HTTP status that is not the expected one."""
+@contextmanager
+def acted() -> Iterator[None]:
+    """Inside, the answer to a change is read. INVARIANT: one that makes no sense does not say that nothing was done."""
+    try:
+        yield
+    except ProtocolViolation as error:
+        raise unsure(error) from error
+
+
+def of_status(status: int, *, changes: bool, end: float | None, now: float, wait: float | None = None) -> MailError:
+    """The error for an HTTP status that is not the expected one. `end` is when the token that was shown ends."""
     if status == 401:
-        return unauthorised(secret, now)
+        return _unauthorised(end, now)
     if status == 403:
         return AuthFailed("the mail server does not let this login in", code="auth_failed")
     if status == 429:
@@ -90,9 +98,8 @@ def of_status(status: int, *, changes: bool, secret: str | None, now: float, wai
     return RequestRefused("the mail server refused the request")
 
 
-def unauthorised(secret: str | None, now: float) -> AuthFailed:
-    """What a 401 means: by the token's own end, where it tells one (J-90), it is over, or good and refused all the same."""
-    end = None if secret is None else expiry(secret)
+def _unauthorised(end: float | None, now: float) -> AuthFailed:
+    """What a 401 means: by the token's own end, where one is told (J-90), it is over, or good and refused all the same."""
     if end is None:
         return AuthFailed("the mail server refused the login")
     if end + SKEW < now:
@@ -111,12 +118,6 @@ def unsure(error: MailError) -> Ambiguous:
     found = Ambiguous("the mail server did not say whether it was done")
     found.__cause__ = error
     return found
-
-
-def is_over(token: str, now: float) -> bool:
-    """Whether a token says of itself that it is over."""
-    end = expiry(token)
-    return end is not None and end < now
 
 
 def _told(error: MailError, changes: bool) -> MailError:

@@ -50,7 +50,7 @@ class Mailboxes:
     def __init__(self, account: str, client: Client, labels: str | None, fresh: float = FRESH) -> None:
         self._account, self._client, self._labels, self._good_for = account, client, labels, fresh
         self._listed: list[Mailbox] = []
-        self._at = float("-inf")
+        self.forget()
 
     async def all(self, *, counts: bool = False, fresh: bool = False) -> list[Mailbox]:
         """All mailboxes, parents first; with their totals where `counts`."""
@@ -74,6 +74,10 @@ class Mailboxes:
 
     def _uncounted(self) -> list[Mailbox]:
         return [replace(box, total=None, unread=None) for box in self._listed]
+
+    def forget(self) -> None:
+        """What was listed holds no more: it is asked for when it is needed next."""
+        self._at = float("-inf")
 
     def _is_older_than(self, seconds: float) -> bool:
         return time.monotonic() - self._at > seconds

@@ -91,9 +91,12 @@ class Messages:
                     yield Whole(envelopes.envelope(looked.boxes[one], email), octets)
 
     async def headers(self, handles: Sequence[Handle]) -> dict[Handle, bytes]:
-        """Header blocks, as the server tells them: octets outside ASCII that no encoding explains may be lost."""
-        looked = await self._occurrences.look(handles, ("headers",))
-        return {one: _block(looked.emails[one]) for one in handles if one in looked.emails}
+        """Header blocks: of what was just read, as it was received; else as the server tells them, where octets outside ASCII
+        that no encoding explains may be lost."""
+        found = {one: block for one in handles if (block := self._held_block(one)) is not None}
+        left = [one for one in handles if one not in found]
+        looked = await self._occurrences.look(left, ("headers",))
+        return found | {one: _block(looked.emails[one]) for one in left if one in looked.emails}
 
     # --- parts -----------------------------------------------------------------------------------------------------
 
@@ -107,6 +110,12 @@ class Messages:
     def _recent(self, handle: Handle) -> Object | None:
         at, email = self._seen.get(handle, (float("-inf"), None))
         return email if time.monotonic() - at < JUST_SEEN else None
+
+    def _held_block(self, handle: Handle) -> bytes | None:
+        """The header block of a message whose octets are held, as long as it is taken to be where it was."""
+        email = self._recent(handle)
+        raw = None if email is None else self._raw.get(values.text(email.get("blobId")))
+        return None if raw is None else section(raw, "HEADER")
 
     async def _whole(self, email: Object) -> bytes:
         blob = values.identifier(email.get("blobId"))

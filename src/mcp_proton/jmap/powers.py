@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcp_proton.jmap.correspondence import Correspondents
+from mcp_proton.jmap.finding.correspondence import Correspondents
 from mcp_proton.jmap.threads import Threads
 from mcp_proton.jmap.vacations import Vacations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from mcp_proton.domain.handles import Handle
     from mcp_proton.domain.mail import Identity, Mailbox
     from mcp_proton.domain.powers import Conversation, Correspondence, Vacation
-    from mcp_proton.jmap.identities import Identities
     from mcp_proton.jmap.mailboxes import Mailboxes
     from mcp_proton.jmap.protocol.client import Client
+    from mcp_proton.jmap.submission.identities import Identities
 
 
 class JmapPowers:

@@ -27,7 +27,7 @@ async def quotas(client: Client, session: Session) -> Sequence[Quota]:
     (answer,) = await client.ask(Call("Quota/get", {"ids": None}))
     if isinstance(answer, MethodFailed):
         return ()
-    told = [values.mapping(one) for one in values.sequence(answer.get("list"))[:MOST]]
+    told = values.listed(answer)[:MOST]
     return tuple(
         Quota(
             name=values.text(one.get("name"))[:100],

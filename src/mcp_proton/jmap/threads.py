@@ -10,7 +10,7 @@ from mcp_proton.jmap import envelopes, keys, simple
 from mcp_proton.jmap.errors import LimitExceeded, MethodFailed
 from mcp_proton.jmap.occurrences import gone
 from mcp_proton.jmap.protocol import values
-from mcp_proton.jmap.protocol.client import Call, Ref
+from mcp_proton.jmap.protocol.client import Call, Ref, sure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,16 +37,16 @@ class Threads:
         """The thread of a message, as far as it lies in these mailboxes (its own is always one of them)."""
         own, email_id = await self._mailboxes.of(handle), keys.read(handle.key)
         message, threads, told = await self._asked(email_id)
-        first = _listed(_sure(message))
+        first = values.listed(sure(message))
         if not first or own.id not in values.keys_of(first[0].get("mailboxIds")):
             raise gone()
         if told is None or (isinstance(told, MethodFailed) and told.kind == "requestTooLarge"):
-            told = await self._latest(_sure(threads))
+            told = await self._latest(sure(threads))
         boxes = {box.id: box for box in (own, *scope)}
         rows: list[Envelope] = []
         references: dict[Handle, tuple[str, ...]] = {}
         texts: dict[Handle, str] = {}
-        for email in _listed(_sure(told)):
+        for email in values.listed(sure(told)):
             text = simple.text(email)
             for box_id in sorted(values.keys_of(email.get("mailboxIds")) & boxes.keys()):
                 row = envelopes.envelope(boxes[box_id], email)
@@ -73,17 +73,10 @@ class Threads:
     async def _latest(self, threads: Object) -> Object:
         """A conversation larger than one answer may be (RFC 8621 §3: its ids are sorted by date, the oldest first)."""
         most = min(MOST, (await self._client.limits()).objects_in_get)
-        ids = [values.identifier(one) for thread in _listed(threads) for one in values.sequence(thread.get("emailIds"))]
+        ids = [
+            values.identifier(one)
+            for thread in values.listed(threads)
+            for one in values.sequence(thread.get("emailIds"))
+        ]
         (answer,) = await self._client.demand(Call("Email/get", {"ids": ids[-most:], **_PROPERTIES}))
         return answer
-
-
-def _sure(answer: Answer) -> Object:
-    """What was answered. Raises what was refused."""
-    if isinstance(answer, MethodFailed):
-        raise answer
-    return answer
-
-
-def _listed(answer: Object) -> list[Object]:
-    return [values.mapping(one) for one in values.sequence(answer.get("list"))]

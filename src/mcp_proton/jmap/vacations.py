@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from mcp_proton.domain.errors import Invalid, MailError
 from mcp_proton.domain.powers import Vacation, lacking
 from mcp_proton.jmap.changing import refusals
-from mcp_proton.jmap.errors import MethodFailed
+from mcp_proton.jmap.errors import MethodFailed, acted
 from mcp_proton.jmap.protocol import values
 from mcp_proton.jmap.protocol.client import Call
 from mcp_proton.jmap.protocol.session import VACATION
@@ -43,12 +43,13 @@ class Vacations:
         done, now = await self._client.ask(update, _GET, changes=True)
         if isinstance(done, MethodFailed):
             raise _of_method(done)
-        refused = values.mapping(done.get("notUpdated") or {}).get(_ID)
-        if refused is not None:
-            raise _of_item(values.mapping(refused))
-        if _ID not in values.mapping(done.get("updated") or {}):
-            raise refusals.not_told()
-        return vacation if isinstance(now, MethodFailed) else _read(now)
+        with acted():
+            refused = values.entry(done, "notUpdated", _ID)
+            if refused is not None:
+                raise _of_item(refused)
+            if _ID not in values.mapping(done.get("updated") or {}):
+                raise refusals.not_told()
+            return vacation if isinstance(now, MethodFailed) else _read(now)
 
     async def _check(self) -> None:
         if VACATION not in (await self._client.session()).capabilities:
@@ -67,8 +68,7 @@ def _written(vacation: Vacation) -> Object:
 
 
 def _read(answer: Object) -> Vacation:
-    told = [values.mapping(one) for one in values.sequence(answer.get("list"))]
-    found = next((one for one in told if one.get("id") == _ID), None)
+    found = next((one for one in values.listed(answer) if one.get("id") == _ID), None)
     if found is None:
         raise values.wrong("the answer that is set")
     return Vacation(

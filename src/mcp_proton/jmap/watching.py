@@ -82,7 +82,7 @@ class Watch:
         await self._changes.aclose()
 
     async def _run(self) -> AsyncGenerator[Changed]:
-        await self._begin()
+        await self.begin()
         while True:
             try:
                 async with aclosing(self._told()) as told:
@@ -96,8 +96,9 @@ class Watch:
             self.pushed = False
             await asyncio.sleep(self._pause())
 
-    async def _begin(self) -> None:
-        """The states from which on changes are told: asked for until the server answers, or refuses the login."""
+    async def begin(self) -> None:
+        """Ask for the states from which on changes are told, until the server answers or refuses the login. At the first
+        step, unless it was called before."""
         while not self._known:
             try:
                 self._known = await self._states()

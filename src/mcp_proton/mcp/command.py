@@ -10,8 +10,9 @@ from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
 
 from mcp_proton import bootstrap
-from mcp_proton.config.tables import Profile
+from mcp_proton.config.values import Profile
 from mcp_proton.domain.errors import MailError
+from mcp_proton.mcp import starting
 from mcp_proton.mcp.identity import agent, label
 from mcp_proton.mcp.server import build
 from mcp_proton.mcp.stdio import serve_stdio
@@ -54,7 +55,13 @@ async def _serve(client: str | None, profile: str | None, *, demo: bool) -> None
                 service.recover()
                 return service
 
-        await serve_stdio(build(opening, caller, Profile(chosen), output_schemas=schemas))
+        async def opened() -> MailService:
+            try:
+                return await opening()
+            finally:
+                starting.is_over()
+
+        await serve_stdio(build(opened, caller, Profile(chosen), output_schemas=schemas))
 
 
 def _parser() -> argparse.ArgumentParser:

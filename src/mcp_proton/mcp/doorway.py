@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from mcp_proton.domain.outcome import Outcome
     from mcp_proton.services.door.registry import Definition
     from mcp_proton.services.door.service import MailService
+    from mcp_proton.services.door.watching import Who
 
 Opening = Callable[[], Awaitable["MailService"]]
 """Builds the service. Called at most once, unless it fails: then the next call tries again."""
@@ -45,14 +46,32 @@ def without_limit() -> frozenset[Effect] | None:
     return None
 
 
+Vouching = Callable[[], Callable[[], Awaitable[bool]]]
+"""Called while a request is served, gives what says, later, whether its credential still vouches for the client."""
+
+
+def vouched_for() -> Callable[[], Awaitable[bool]]:
+    """Vouch for ever: who has the pipe is the client."""
+
+    async def still() -> bool:
+        return True
+
+    return still
+
+
 class Doorway:
     """One client's way to the door. Answers to the handshake do not wait for the service to be built."""
 
     def __init__(
-        self, opening: Opening, caller: Caller, gate: Gate = wide_open, limited: Limited = without_limit
+        self,
+        opening: Opening,
+        caller: Caller,
+        gate: Gate = wide_open,
+        limited: Limited = without_limit,
+        vouching: Vouching = vouched_for,
     ) -> None:
         self.gate = gate
-        self._limited = limited
+        self._limited, self._vouching = limited, vouching
         self._opening = opening
         self._caller = caller
         self._opened: asyncio.Task[MailService] | None = None
@@ -72,6 +91,15 @@ class Doorway:
     def caller(self, surface: Surface) -> Caller:
         """Return who asks, through this surface, and what the token of the present request leaves open."""
         return replace(self._caller, surface=surface, effects=self._limited())
+
+    def lasting(self, surface: Surface) -> Who:
+        """Return what says who asks for as long as the present request's credential is good, when that is over too."""
+        caller, still_good = self.caller(surface), self._vouching()
+
+        async def who() -> Caller | None:
+            return caller if await still_good() else None
+
+        return who
 
     async def aclose(self) -> None:
         """Stop an opening that is still under way. An open service belongs to whoever gave us the opening."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcp_proton.config.tables import Profile
+from mcp_proton.config.values import Profile
 from mcp_proton.domain.caller import Audience
 from mcp_proton.domain.effects import READING, Effect
 from mcp_proton.mcp.tools import Offer

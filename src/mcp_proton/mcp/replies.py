@@ -10,7 +10,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from fastmcp.tools.base import ToolResult
-from mcp_types import TextContent
+from mcp_types import ContentBlock, TextContent
+from pydantic_core import PydanticSerializationError, to_json
 
 from mcp_proton.domain.errors import Defect, MailError
 from mcp_proton.mcp.arguments import Malformed
@@ -24,13 +25,11 @@ if TYPE_CHECKING:
 
 def compact(body: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """Return an answer as JSON without padding, and the same as values. What UTF-8 cannot carry becomes `?`."""
-    text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
     try:
-        text.encode()
-    except UnicodeEncodeError:
-        text = text.encode("utf-8", "replace").decode()
-        body = json.loads(text)
-    return text, body
+        return to_json(body).decode(), body
+    except PydanticSerializationError:
+        text = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace").decode()
+        return text, json.loads(text)
 
 
 def reply(outcome: Outcome[Result]) -> ToolResult:
@@ -44,6 +43,7 @@ def complain(error: MailError) -> ToolResult:
 
 
 def say(body: dict[str, Any], *, is_error: bool = False) -> ToolResult:
-    """Put an answer's values on the wire."""
+    """Put an answer's values on the wire. They are JSON values: to have the framework make such of them would be a copy."""
     text, body = compact(body)
-    return ToolResult(content=[TextContent(type="text", text=text)], structured_content=body, is_error=is_error)
+    content: list[ContentBlock] = [TextContent(type="text", text=text)]
+    return ToolResult.model_construct(content=content, structured_content=body, meta=None, is_error=is_error)

@@ -14,6 +14,7 @@ from pydantic import PrivateAttr
 
 from mcp_proton.domain.caller import Audience, Surface
 from mcp_proton.domain.errors import Invalid
+from mcp_proton.domain.mail import UNIQUE_ROLES, Role
 from mcp_proton.mcp.arguments import read
 from mcp_proton.mcp.calls import submit, turned_down
 from mcp_proton.mcp.replies import compact
@@ -27,11 +28,16 @@ if TYPE_CHECKING:
 
     import mcp_types
 
+    from mcp_proton.domain.operation import Request
     from mcp_proton.mcp.doorway import Doorway
     from mcp_proton.services.door.registry import Catalog
     from mcp_proton.services.door.service import MailService
 
 _JSON = "application/json"
+_OPAQUE = re.compile("|".join([*UNIQUE_ROLES, "[a-z2-7]{6}"]))
+"""a role, or a mailbox's part of a handle (P-86)"""
+_KNOWN = {"mailbox": Role.INBOX.value}
+"""what is listed of what there may be many of"""
 
 
 class OperationTemplate(ResourceTemplate):
@@ -56,13 +62,24 @@ class OperationTemplate(ResourceTemplate):
         made._doorway = doorway
         return made
 
+    @property
+    def definition(self) -> Definition:
+        """What is asked."""
+        return self._definition
+
+    def request_at(self, uri: str) -> Request:
+        """Return what a URI asks. Raises `Invalid`."""
+        given = self.matches(uri) or {}
+        if not _OPAQUE.fullmatch(given.get("mailbox", Role.INBOX)):
+            raise Invalid("in a URI a mailbox is named by its role, or by the middle part of its messages' handles")
+        return read(self._definition.request, given)
+
     def fits(self, uri: str) -> bool:
         """Whether this is one of ours, down to the shape of its ids."""
-        given = self.matches(uri)
-        if given is None:
+        if self.matches(uri) is None:
             return False
         try:
-            read(self._definition.request, given)
+            self.request_at(uri)
         except Invalid:
             return False
         return True
@@ -70,7 +87,7 @@ class OperationTemplate(ResourceTemplate):
     async def read_at(self, uri: str) -> ResourceResult:
         """Put it to the door."""
         try:
-            request = read(self._definition.request, self.matches(uri) or {})
+            request = self.request_at(uri)
         except Invalid as wrong:
             body = answer(told(await turned_down(self._doorway, Surface.RESOURCE, self._definition, wrong)))
         else:
@@ -104,19 +121,19 @@ def find(catalog: Catalog, doorway: Doorway, uri: str) -> OperationTemplate | No
 
 
 async def concrete(service: MailService, doorway: Doorway) -> list[ListedResource]:
-    """Return the resources that need only an account, for each account the caller may see."""
+    """Return the resources that need only an account, and the inbox, for each account the caller may see."""
     offered = await service.offered(doorway.caller(Surface.RESOURCE))
     listing = service.world.catalog.by_name["accounts_list"].request()
     accounts = answer(await submit(doorway, Surface.RESOURCE, listing)).get("accounts", [])
     return [
         ListedResource(
-            uri=uri.format(account=account["account"]),
+            uri=uri.format(account=account["account"], **_KNOWN),
             name=f"{definition.name} {account['account']}",
             description=describe(definition),
             mime_type=_JSON,
         )
         for definition, uri in _addressed(service.world.catalog)
-        if _variables(uri) == ["account"] and definition.name in offered.names
+        if {"account"} <= {*_variables(uri)} <= {"account", *_KNOWN} and definition.name in offered.names
         for account in accounts
     ]
 

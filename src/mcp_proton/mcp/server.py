@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from fastmcp.server.server import FastMCP
 
 from mcp_proton import __version__
-from mcp_proton.config.tables import Profile
-from mcp_proton.mcp.doorway import Doorway, Gate, Limited, Opening, wide_open, without_limit
+from mcp_proton.config.values import Profile
+from mcp_proton.mcp.doorway import Doorway, Gate, Limited, Opening, Vouching, vouched_for, wide_open, without_limit
 from mcp_proton.mcp.prompts import written
 from mcp_proton.mcp.shelf import Shelf
+from mcp_proton.mcp.subscriptions import Subscriptions
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -36,13 +37,14 @@ def build(
     output_schemas: bool = False,
     gate: Gate = wide_open,
     limited: Limited = without_limit,
+    vouching: Vouching = vouched_for,
 ) -> FastMCP[None]:
     """Return a server for one client.
 
     `service` may be what opens it: then `initialize` is answered first, and the service is built in the background.
     Closing an opened service is left to whoever gave the opening, once the server has run.
     """
-    doorway = Doorway(service if callable(service) else _there(service), caller, gate, limited)
+    doorway = Doorway(service if callable(service) else _there(service), caller, gate, limited, vouching)
 
     @asynccontextmanager
     async def lifespan(_: FastMCP[Any]) -> AsyncIterator[None]:
@@ -63,6 +65,7 @@ def build(
     )
     for prompt in written():
         server.add_prompt(prompt)
+    Subscriptions(doorway).serve(server)
     return server
 
 

@@ -13,7 +13,7 @@ from fastmcp.server.middleware.middleware import Middleware
 from mcp.shared.exceptions import MCPError
 from mcp_types import INTERNAL_ERROR
 
-from mcp_proton.config.tables import Profile
+from mcp_proton.config.values import Profile
 from mcp_proton.domain.caller import Surface
 from mcp_proton.domain.complaint import nearest
 from mcp_proton.domain.effects import Effect
@@ -59,6 +59,14 @@ class Shelf(Middleware):
         if context.method == "notifications/initialized":
             self._doorway.begin()
         return await call_next(context)
+
+    async def on_initialize(self, context: MiddlewareContext[Any], call_next: CallNext[Any, Any]) -> Any:
+        """Promise nothing that is not kept: lists are made anew for each listing, and their changes are not told."""
+        return _without_list_changes(await call_next(context))
+
+    async def on_discover(self, context: MiddlewareContext[Any], call_next: CallNext[Any, Any]) -> Any:
+        """The same, in the era without a handshake."""
+        return _without_list_changes(await call_next(context))
 
     async def on_list_tools(
         self, context: MiddlewareContext[mcp_types.ListToolsRequest], call_next: CallNext[Any, Sequence[Tool]]
@@ -147,6 +155,14 @@ class Shelf(Middleware):
 
     async def _concrete(self) -> list[resources.ListedResource]:
         return await resources.concrete(await self._doorway.service(), self._doorway)
+
+
+def _without_list_changes(result: mcp_types.InitializeResult | mcp_types.DiscoverResult) -> Any:
+    offered = result.capabilities
+    for one in (offered.tools, offered.prompts, offered.resources):
+        if one is not None:
+            one.list_changed = False
+    return result
 
 
 async def _or_say_why(work: Callable[[], Awaitable[Value]]) -> Value:

@@ -8,6 +8,7 @@ a person sees what was there. Every function is pure, linear in the text and ide
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from mcp_proton.mime.decoding.characters import visible
 from mcp_proton.mime.file_names import file_name
@@ -21,6 +22,7 @@ _ROLES = (
     r"|start_of_turn|end_of_turn|bos|eos|s|untrusted|trusted|external|(?:antml|email|mail|mcp)(?:[:_-][\w-]{1,40})|email|result"
     r"|(?:system|user|assistant|untrusted|trusted)[_-][\w-]{1,40})"
 )
+SHORT = 256
 _OPENING = "<\uff1c\u2039\u27e8\u3008\ufe64\u02c2\u276e"
 _INLINE = re.compile(
     rf"[{_OPENING}\[\uff3b](?:"
@@ -45,6 +47,10 @@ _AT_LINE_START = re.compile(
 
 def neutralise(text: str) -> str:
     """Return the text without what cannot be seen and with every mark of a conversation escaped (J-121, J-123)."""
+    return _again(text) if len(text) <= SHORT else _neutralised(text)
+
+
+def _neutralised(text: str) -> str:
     text = visible(text).text
     if not text.isascii() or "<" in text or "[" in text:
         text = _INLINE.sub(_entity, text)
@@ -53,6 +59,10 @@ def neutralise(text: str) -> str:
     # Most texts are a line: only where it begins can a line begin.
     found = _AT_LINE_START.match(text)
     return text if found is None else _entity(found) + text[found.end() :]
+
+
+_again = lru_cache(4096)(_neutralised)
+"""Lists show the same subjects and correspondents again and again."""
 
 
 def _entity(found: re.Match[str]) -> str:

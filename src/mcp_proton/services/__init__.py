@@ -1,1 +1,1 @@
-"""What the product does, over ports. Everything goes through one door: `service.MailService.submit`."""
+"""What the product does, over ports. Everything goes through one door: `door.service.MailService.submit`."""

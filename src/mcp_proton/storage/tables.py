@@ -26,7 +26,7 @@ from sqlalchemy import (
     text,
 )
 
-REVISIONS: Final = ("0001", "0002", "0003", "0004", "0005", "0006", "0007")
+REVISIONS: Final = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008")
 """Every migration this version knows, the newest last. A store at any other one was made by a newer version."""
 
 metadata = MetaData()
@@ -64,6 +64,7 @@ payloads = Table(
     Column("record", Text, ForeignKey("records.id", ondelete="CASCADE"), primary_key=True),
     Column("body", Text, nullable=False),
     Column("purge", BigInteger),
+    Column("shown", Text),
     Index("payloads_to_purge", "purge", sqlite_where=text("purge IS NOT NULL")),
 )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -34,7 +34,6 @@ from mcp_proton.mime.structure import selecting
 from mcp_proton.testing.boxes import (
     CONSEQUENCES,
     Box,
-    Mail,
     Stored,
     arrived,
     check_own,
@@ -52,51 +51,26 @@ from mcp_proton.testing.boxes import (
 )
 from mcp_proton.testing.clock import EPOCH
 from mcp_proton.testing.outgoing import MemoryOctets, MemoryOutgoing
+from mcp_proton.testing.shelves import Shelves
+from mcp_proton.testing.watching import MemoryWatch
 
 
-class MemoryAccount:
+class MemoryAccount(Shelves):
     """A whole mail account in memory. `calls` names every method that was used, so that a test can spy on it.
 
     With `versioned` off its messages have no versions, as on Bridge.
     """
 
     lag = 0.0
+    trashes_drafts = False
     versioned = True
     powers: ServerPowers | None = None
 
     def __init__(self, name: str = "memory") -> None:
-        self.name = name
+        super().__init__(name)
         self.calls: list[str] = []
         self.unrest: str | None = None
-        self.boxes: dict[str, Box] = {}
         self.outgoing = MemoryOutgoing(self)
-        for path, role in (
-            ("INBOX", Role.INBOX),
-            ("Sent", Role.SENT),
-            ("Drafts", Role.DRAFTS),
-            ("Trash", Role.TRASH),
-            ("Spam", Role.SPAM),
-            ("Archive", Role.ARCHIVE),
-        ):
-            self.add_mailbox(path, role)
-
-    def add_mailbox(self, path: str, role: Role = Role.FOLDER) -> Mailbox:
-        """Make a mailbox."""
-        box = Mailbox(self.name, path, path, role)
-        self.boxes[path] = Box(box)
-        return box
-
-    def add(self, path: str, raw: bytes, *, received: datetime = EPOCH, flags: frozenset[str] = frozenset()) -> Handle:
-        """Put a message into a mailbox and return its handle."""
-        return self._put(self.boxes[path], Mail(raw, received, flags))
-
-    def find(self, handle: Handle) -> Stored:
-        """Return what a handle points at. `Stale` when it is gone."""
-        return self._find(handle)[1]
-
-    def rebuild(self, path: str) -> None:
-        """Give a mailbox a new generation, as a UIDVALIDITY change does: all handles into it go stale."""
-        self.boxes[path].generation += 1
 
     def features(self) -> Mapping[str, Standing]:
         """All there is."""
@@ -124,6 +98,11 @@ class MemoryAccount:
         self.calls.append("unsettled")
         return self.unrest
 
+    def watch(self) -> MemoryWatch:
+        """What changes in it, seen by looking."""
+        self.calls.append("watch")
+        return MemoryWatch(self.boxes)
+
     async def mailboxes(self, *, counts: bool = False, fresh: bool = False) -> Sequence[Mailbox]:
         """Return all mailboxes; counts cost nothing here."""
         self.calls.append("mailboxes")
@@ -141,7 +120,7 @@ class MemoryAccount:
         self.calls.append("search")
         hits: list[tuple[datetime, Handle, Envelope]] = []
         for mailbox in scope:
-            box = self._box(mailbox.path)
+            box = self.box(mailbox.path)
             for stored in box.mail.values():
                 envelope = envelope_of(box, stored)
                 if matches(query, searching.candidate(stored.mail.raw, envelope)):
@@ -170,7 +149,7 @@ class MemoryAccount:
         found = []
         for handle in handles:
             try:
-                found.append(self._shown(*self._find(handle)))
+                found.append(self._shown(*self.held(handle)))
             except Stale:
                 continue
         return found
@@ -178,7 +157,7 @@ class MemoryAccount:
     async def structure(self, handle: Handle) -> Structure:
         """Return the outline."""
         self.calls.append("structure")
-        box, stored = self._find(handle)
+        box, stored = self.held(handle)
         root = mime_outline.outline(stored.mail.raw).root
         return Structure(self._shown(box, stored)._replace(has_attachments=selecting.has_attachments(root)), root)
 
@@ -187,7 +166,7 @@ class MemoryAccount:
     ) -> AsyncIterator[bytes]:
         """Yield the octets of a section in one chunk."""
         self.calls.append("fetch")
-        octets = mime_outline.section(self._find(handle)[1].mail.raw, part)
+        octets = mime_outline.section(self.held(handle)[1].mail.raw, part)
         if octets is None:
             raise NotFound("there is no such part", code="no_such_part")
         yield octets[start : None if limit is None else start + limit]
@@ -197,7 +176,7 @@ class MemoryAccount:
         self.calls.append("whole")
         for handle in handles:
             try:
-                box, stored = self._find(handle)
+                box, stored = self.held(handle)
             except Stale:
                 continue
             yield Whole(envelope_of(box, stored), MemoryOctets(stored.mail.raw).chunks())
@@ -208,7 +187,7 @@ class MemoryAccount:
         found = {}
         for handle in handles:
             try:
-                found[handle] = mime_outline.section(self._find(handle)[1].mail.raw, "HEADER") or b""
+                found[handle] = mime_outline.section(self.held(handle)[1].mail.raw, "HEADER") or b""
             except Stale:
                 continue
         return found
@@ -225,7 +204,7 @@ class MemoryAccount:
             stored.mail.version += 1
             return Fate.done(handle) if guard is None or self.versioned else Fate.unguarded(handle)
 
-        return self._each(handles, mark)
+        return self.each(handles, mark)
 
     async def identify(self, handles: Sequence[Handle]) -> Mapping[Handle, str]:
         """A digest of the octets."""
@@ -233,7 +212,7 @@ class MemoryAccount:
         found = {}
         for handle in handles:
             try:
-                found[handle] = identity_of(self._find(handle)[1])
+                found[handle] = identity_of(self.held(handle)[1])
             except Stale:
                 continue
         return found
@@ -250,17 +229,17 @@ class MemoryAccount:
             if target is box:
                 return Fate.skipped(handle, "already_there", "it is there already")
             del box.mail[stored.uid]
-            return arrived(handle, self._put(target, stored.mail), stored)
+            return arrived(handle, self.put(target, stored.mail), stored)
 
-        return self._each(handles, take)
+        return self.each(handles, take)
 
     async def copy(self, handles: Sequence[Handle], to: Mailbox) -> Sequence[Fate]:
         """A second message with the same octets."""
         self.calls.append("copy")
         check_place(to)
-        return self._each(
+        return self.each(
             handles,
-            lambda handle, _, stored: arrived(handle, self._put(self._box(to.path), replace(stored.mail)), stored),
+            lambda handle, _, stored: arrived(handle, self.put(self.box(to.path), replace(stored.mail)), stored),
         )
 
     async def reattach(self, handles: Sequence[Handle], to: Mailbox | Home) -> Sequence[Fate]:
@@ -275,14 +254,14 @@ class MemoryAccount:
             raise Unsupported("this mailbox is no label", code="unsupported_semantics")
 
         def add(handle: Handle, box: Box, stored: Stored) -> Fate:
-            target = self._box(to.path)
+            target = self.box(to.path)
             there = next((one for one in target.mail.values() if one.mail is stored.mail), None)
             if there is not None:
                 told = Fate.skipped(handle, "already_there", "it has the label already")
                 return told if target is box else replace(told, now=handle_of(target, there))
-            return arrived(handle, self._put(target, stored.mail), stored)
+            return arrived(handle, self.put(target, stored.mail), stored)
 
-        return self._each(handles, add)
+        return self.each(handles, add)
 
     async def unlabel(self, handles: Sequence[Handle]) -> Sequence[Fate]:
         """Out of the label's box only."""
@@ -294,7 +273,7 @@ class MemoryAccount:
             del box.mail[stored.uid]
             return Fate.done(handle, proof=Proof.SEEN, identity=identity_of(stored))
 
-        return self._each(handles, take)
+        return self.each(handles, take)
 
     async def destroy(self, handles: Sequence[Handle]) -> Sequence[Fate]:
         """For good, unless a label holds it."""
@@ -310,7 +289,7 @@ class MemoryAccount:
             del box.mail[stored.uid]
             return Fate.done(handle, proof=Proof.SEEN, identity=identity_of(stored))
 
-        return self._each(handles, take)
+        return self.each(handles, take)
 
     async def prove(self, fates: Sequence[Fate], to: Mailbox | Home | None, age: float) -> Sequence[Fate]:
         """Look it up: nothing here lags behind."""
@@ -350,7 +329,7 @@ class MemoryAccount:
         """Delete a label, or an empty folder."""
         self.calls.append("remove")
         check_own(box)
-        held = self._box(box.path).mail if box.role is Role.FOLDER else {}
+        held = self.box(box.path).mail if box.role is Role.FOLDER else {}
         if held or any(one.startswith(f"{box.path}/") for one in self.boxes):
             raise Conflict("this folder is not empty", code="not_empty")
         del self.boxes[box.path]
@@ -361,14 +340,14 @@ class MemoryAccount:
         """Put a message into a box, as `outgoing` is switched."""
         self.calls.append("append")
         check_place(to)
-        self._box(to.path)
+        self.box(to.path)
         async with self.outgoing.appending(mail) as raw:
             return self.add(to.path, raw, flags=flags, received=received or EPOCH)
 
     async def subscribe(self, box: Mailbox, *, on: bool) -> None:
         """Remembered."""
         self.calls.append("subscribe")
-        kept = self._box(box.path)
+        kept = self.box(box.path)
         kept.mailbox = replace(kept.mailbox, subscribed=on)
 
     async def identities(self) -> Sequence[Identity]:
@@ -385,15 +364,10 @@ class MemoryAccount:
         """Nothing to close."""
         self.calls.append("aclose")
 
-    def _box(self, path: str) -> Box:
-        if path not in self.boxes:
-            raise NotFound("there is no such mailbox")
-        return self.boxes[path]
-
     def _proved(self, fate: Fate, to: Mailbox | Home | None) -> Fate:
         here: Stored | None
         try:
-            here = self._find(fate.handle)[1]
+            here = self.held(fate.handle)[1]
         except Stale:
             here = self._rebuilt(fate) if to is None else None
         if here is not None:
@@ -416,34 +390,5 @@ class MemoryAccount:
     def _shown(self, box: Box, stored: Stored) -> Envelope:
         return envelope_of(box, stored)._replace(version=stored.mail.version if self.versioned else None)
 
-    def _put(self, box: Box, mail: Mail) -> Handle:
-        stored = Stored(box.next_uid, mail)
-        box.mail[stored.uid] = stored
-        box.next_uid += 1
-        return handle_of(box, stored)
-
-    def _each(self, handles: Sequence[Handle], change: Callable[[Handle, Box, Stored], Fate]) -> list[Fate]:
-        fates: dict[Handle, Fate] = {}
-        for handle in dict.fromkeys(handles):
-            try:
-                fates[handle] = change(handle, *self._find(handle))
-            except (Stale, Invalid, Conflict) as error:
-                fates[handle] = Fate.of_error(handle, error)
-        return [fates[handle] for handle in handles]
-
     def _target(self, to: Mailbox | Home, stored: Stored) -> Box:
-        return self._box(home_of(self.name, stored) if isinstance(to, Home) else to.path)
-
-    def _find(self, handle: Handle) -> tuple[Box, Stored]:
-        if handle.account != self.name:
-            raise Invalid("this handle belongs to another account", code="invalid_handle")
-        for box in self.boxes.values():
-            if box.mailbox.tag == handle.tag:
-                generation, _, uid = handle.key.partition("-")
-                if not (generation.isdigit() and uid.isdigit()):
-                    raise Invalid("this is not a handle of this account", code="invalid_handle")
-                stored = box.mail.get(int(uid)) if int(generation) == box.generation else None
-                if stored is None:
-                    raise Stale("this handle no longer points at a message")
-                return box, stored
-        raise Stale("the mailbox this handle names is gone")
+        return self.box(home_of(self.name, stored) if isinstance(to, Home) else to.path)

@@ -31,6 +31,7 @@ class MemoryJournal:
         self._clock = clock
         self._records: dict[str, Record] = {}
         self._bodies: dict[str, str] = {}
+        self._shown: dict[str, str | None] = {}
         self._fates: dict[str, dict[Handle, Fate]] = {}
         self.gone: set[str] = set()
         self.glanced: list[tuple[str, Status]] = []
@@ -56,7 +57,7 @@ class MemoryJournal:
             background=opening.background,
             outline=opening.outline,
         )
-        self._records[name], self._bodies[name] = record, opening.body
+        self._records[name], self._bodies[name], self._shown[name] = record, opening.body, opening.shown
         return record
 
     def glance(self, opening: Opening, status: Status) -> None:
@@ -79,6 +80,10 @@ class MemoryJournal:
     async def body(self, operation_id: str) -> str:
         """Return the stored request."""
         return self._bodies[operation_id]
+
+    async def shown(self, operation_id: str) -> str | None:
+        """Return what was kept to be shown."""
+        return self._shown[operation_id]
 
     async def advance(self, operation_id: str, before: Status, after: Status, *, code: str | None = None) -> Record:
         """Compare and set."""

@@ -52,6 +52,7 @@ class Methods:
         """conditions that it passes over, as some do"""
         self.now: Callable[[], datetime] = lambda: datetime.now(UTC)
         self._created: dict[str, str] = {}
+        self._states: dict[str, dict[str, tuple[str, str]]] = {}
         self.names_blobs = True
         """whether a blob that came with a request can be named by later calls of it"""
         self.refuse_sending: str | None = None
@@ -67,6 +68,7 @@ class Methods:
         known = {
             **({"Blob/upload": self.blob_upload} if self.limits.blob else {}),
             "Email/get": self.email_get,
+            "Email/changes": self.email_changes,
             "Email/query": self.email_query,
             "Thread/get": self.thread_get,
             "Email/set": self.email_set,
@@ -87,7 +89,31 @@ class Methods:
         found = [self.store.emails[one] for one in dict.fromkeys(ids) if one in self.store.emails]
         listed = [properties(one, asked["properties"], asked) for one in found]
         gone = [one for one in ids if one not in self.store.emails]
-        return {"state": str(self.store.state), "list": listed, "notFound": gone}
+        return {"state": self._state(), "list": listed, "notFound": gone}
+
+    def email_changes(self, asked: Answer) -> Answer:
+        """From any state that was told by Email/get or here."""
+        before = self._states.get(asked["sinceState"])
+        if before is None:
+            raise Refusal("cannotCalculateChanges")
+        state = self._state()
+        now = self._states[state]
+        told: Answer = {
+            "created": [one for one in now if one not in before],
+            "updated": [one for one in now if one in before and now[one] != before[one]],
+            "destroyed": [one for one in before if one not in now],
+        }
+        if sum(map(len, told.values())) > asked["maxChanges"]:
+            raise Refusal("cannotCalculateChanges")
+        return {"oldState": asked["sinceState"], "newState": state, "hasMoreChanges": False, **told}
+
+    def _state(self) -> str:
+        state = str(self.store.state)
+        emails = self.store.emails
+        self._states[state] = {
+            one: (repr(sorted(emails[one].mailboxes)), repr(sorted(emails[one].keywords))) for one in emails
+        }
+        return state
 
     def email_query(self, asked: Answer) -> Answer:
         self._check_places(asked["filter"])

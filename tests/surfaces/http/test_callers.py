@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import re
 import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcp_proton.config import folders
-
-from .household import InThread
+from .household import PEOPLE, InThread, asked, living, moved_in, token
 from .issuer import Issuer
 from .process import Service
 from .speaking import Raw
@@ -20,8 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 pytestmark = pytest.mark.process
-AUDIENCE = "https://mail.example.org/mcp"
-PEOPLE = ("anna", "bob")
 CONFIG = """
 [accounts.{name}]
 kind = "jmap"
@@ -42,26 +36,14 @@ def issuer() -> Iterator[Issuer]:
         yield running
 
 
-@pytest.fixture(scope="module")
-def household() -> Iterator[InThread]:
-    with InThread(*(f"sub-{name}" for name in PEOPLE)) as running:
-        for name in PEOPLE:
-            store = running.server.homes[f"sub-{name}"].store
-            raw = f"From: x@example.net\nTo: {name}@example.org\nSubject: for {name} alone\n\nSecret of {name}.\n"
-            store.add(raw.encode(), store.by_role("inbox").id)
-        yield running
+household = pytest.fixture(living, scope="module")
 
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory, issuer: Issuer, household: InThread) -> Iterator[Service]:
     home = tmp_path_factory.mktemp("many") / "home"
-    places = folders.Folders.under(home)
     text = "".join(CONFIG.format(name=name, url=household.server.url) for name in PEOPLE)
-    text += f'[oauth]\nissuer = "{issuer.url}"\naudience = "{AUDIENCE}"\njwks_url = "{issuer.url}/jwks"\n'
-    for file, content in ((places.config_file, text), (places.policy_file, 'preset = "autonomous"\n')):
-        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        file.write_text(content)
-        file.chmod(0o600)
+    moved_in(home, text, issuer, 'preset = "autonomous"\n')
     with Service("--listen", "127.0.0.1:0", home=home) as running:
         yield running
 
@@ -69,22 +51,6 @@ def service(tmp_path_factory: pytest.TempPathFactory, issuer: Issuer, household:
 @pytest.fixture(autouse=True)
 def all_let_in(household: InThread) -> None:
     household.server.bad.clear()
-
-
-def asked(service: Service, token: str, tool: str, **arguments: Any) -> dict[str, Any]:
-    with Raw(service.url, token) as raw:
-        answered = raw.call(tool, **arguments)
-    assert answered.status_code == 200, answered.text
-    found = re.search(r"\{.*\}", answered.text, re.DOTALL)
-    assert found is not None
-    content = json.loads(found[0])["result"]
-    told = content.get("structuredContent") or json.loads(content["content"][0]["text"])
-    assert isinstance(told, dict)
-    return told
-
-
-def token(issuer: Issuer, name: str, **more: Any) -> str:
-    return issuer.token(AUDIENCE, sub=f"sub-{name}", **more)
 
 
 def test_each_sees_the_own_account_only_and_the_very_token_is_passed_on(

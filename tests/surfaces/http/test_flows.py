@@ -78,3 +78,28 @@ def test_what_would_fail_is_told_with_what_to_do(owner: Owner, monkeypatch: pyte
     for words in ("mcp-proton serve", "refused the login", "cannot ask its user", "clients review hermes --off"):
         assert words in said.out, said.out
     assert owner.run("doctor", "--client", "hermse").code == 4
+
+
+def test_the_account_that_is_named_is_what_a_client_is_tried_on(owner: Owner) -> None:
+    """Of several, without a default, a call must name one; one that the client was not given is told as that."""
+    text = owner.folders.config_file.read_text()
+    account = text[text.index("[accounts.personal]") : text.index("[clients.hermes]")]
+    several = f"{text}\n{account.replace('personal]', 'work]')}\n{account.replace('personal]', 'private]')}"
+    owner.write_config(several.replace("[clients.hermes]", '[clients.hermes]\naccounts = ["personal", "work"]'))
+    call = "hermes, started by hermes: call"
+    state, why = rows(owner)[call]
+    assert (state, "there are several accounts" in why) == ("fix", True)
+    told = owner.json("doctor", "work", "--client", "hermes")["checks"]
+    assert [one["what"].partition(" is")[0] for one in told if one["check"] == call] == ["mailboxes_list for work"]
+    assert {one["state"] for one in told} == {"ok", "skip"}
+    said = owner.run("doctor", "private", "--client", "hermes")
+    assert said.code == 1
+    assert "`private` was not given to it" in said.out
+    assert owner.run("doctor", "wrok", "--client", "hermes").code == 4
+
+
+@pytest.mark.parametrize("words", [("--client", "hermes", "--prove"), ("--program", "codex"), ("--token-file", "x")])
+def test_words_that_do_not_go_together_are_refused_not_ignored(owner: Owner, words: tuple[str, ...]) -> None:
+    said = owner.run("doctor", *words)
+    assert said.code == 2
+    assert "--client" in said.err

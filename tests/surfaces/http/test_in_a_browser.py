@@ -93,6 +93,26 @@ def test_a_passkey_is_made_and_lets_a_program_in(owner: Owner, chromium: Chromiu
         assert "error=access_denied" in waiting.answer()
 
 
+def test_a_program_that_a_scheme_opens_can_be_opened_by_hand(owner: Owner, chromium: Chromium) -> None:
+    """J-93: here nothing opens the scheme, and the page still has what the program waits for."""
+    desktop = "claude://claude.ai/mcp/callback"
+    owner.write_config(f'{owner.folders.config_file.read_text()}\n[sign_in]\nby = "passkey"\n')
+    with Inside(owner.home) as service, Program(f"http://localhost:{service.port}", desktop) as program:
+        program.client_id = program.http.post("/register", json={"redirect_uris": [desktop]}).json()["client_id"]
+        chromium.authenticator()
+        chromium.open(f"{program.issuer}/sign-in/enrol")
+        chromium.type("#code", owner.json("passkeys", "add")["code"])
+        chromium.click("#enrol")
+        chromium.sees("The passkey was added.")
+        chromium.open(program.address())
+        chromium.sees("Claude (claude:)")
+        chromium.click("#let-in")
+        chromium.sees("The program has its answer once it opens.")
+        given = program.exchange(program.code(chromium.href("#told a"))).json()
+        with Raw(service.url, given["access_token"]) as raw:
+            assert raw.call("messages_list", limit=1).status_code == 200
+
+
 def test_a_person_is_asked_then_signs_in_at_the_provider(
     owner: Owner, oidc: Oidc, chromium: Chromium, waiting: Waiting
 ) -> None:

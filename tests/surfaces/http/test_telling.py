@@ -10,7 +10,8 @@ import httpx2
 import pytest
 from mcp.shared.exceptions import MCPError
 
-from tests.surfaces.cli.lab import CANARY, Bridge
+from tests.servers.jmap.server import PASSWORD, USER
+from tests.surfaces.cli.lab import CANARY, Bridge, Jmap
 
 from .collector import Collector
 from .process import Service
@@ -115,6 +116,28 @@ def test_metrics_say_what_waits_and_what_the_rules_said(owner: Owner) -> None:
         assert line in told, line
 
 
+def test_connections_to_a_jmap_server_are_counted_like_any(owner: Owner) -> None:
+    """J-132."""
+    with Jmap() as own:
+        owner.folders.config_file.unlink()
+        password = owner.file("password", f"{PASSWORD}\n")
+        where = ("--url", own.server.url, "--username", USER, "--password-file", password)
+        owner.json("setup", "post", *where, "--preset", "assistant", "--client", "hermes")
+        token = owner.json("clients", "rotate", "hermes")["token"]
+        more = {"MCP_PROTON_METRICS_LISTEN": "127.0.0.1:0"}
+        with Service("--listen", "127.0.0.1:0", home=owner.home, more=more) as service:
+            with Raw(service.url, token) as raw:
+                assert '"status":"ok"' in raw.call("messages_list", limit=1).text
+            with httpx2.Client(trust_env=False) as plain:
+                told = plain.get(service.measuring()).text
+    for line in (
+        'mcp_proton_mail_connections{account="post",state="idle"} 1.0',
+        'mcp_proton_mail_connections{account="post",state="busy"} 0.0',
+        'mcp_proton_mail_exchanges_total{command="POST",end="ok",protocol="jmap"}',
+    ):
+        assert line in told, line
+
+
 def test_it_is_not_ready_when_the_mail_server_is_gone(owner: Owner) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -136,6 +159,7 @@ def test_a_call_and_its_commands_to_the_mail_server_are_one_trace(owner: Owner) 
         more = {"OTEL_EXPORTER_OTLP_ENDPOINT": collector.url, "OTEL_SERVICE_NAME": "my-mail"}
         with Service("--listen", "127.0.0.1:0", home=owner.home, more=more) as service:
             with Raw(service.url, token) as raw:
+                assert raw.http.get(service.url.replace("/mcp", "/ready")).status_code == 200
                 raw.http.headers["traceparent"] = f"00-{trace}-b7ad6b7169203331-01"
                 assert '"status":"ok"' in raw.call("messages_list", limit=1).text
                 raw.call("messages_list", bogus=1)
@@ -145,8 +169,12 @@ def test_a_call_and_its_commands_to_the_mail_server_are_one_trace(owner: Owner) 
     assert [collector.told(span).get("mcp_proton.status") for span in calls] == ["ok", "refused"]
     below = [span for span in ours if span.parent_span_id == calls[0].span_id]
     assert {"imap EXAMINE", "imap UID FETCH"} <= {span.name for span in below}
+    by_themselves = [span for span in collector.spans if not span.parent_span_id]
+    assert "imap LOGIN" in {span.name for span in by_themselves}, "what no call began has traces of its own"
+    assert trace not in {span.trace_id.hex() for span in by_themselves}
     for span in below:
         assert span.start_time_unix_nano >= calls[0].start_time_unix_nano
+    for span in (*below, *by_themselves):
         assert set(collector.told(span)) == {"network.protocol.name", "mcp_proton.end"}
     assert b"my-mail" in collector.octets
 

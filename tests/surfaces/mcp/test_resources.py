@@ -26,7 +26,7 @@ async def read(lab: Lab, uri: str, era: str = "legacy") -> dict:
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_the_four_kinds_of_resource_are_listed_and_read(era):
+async def test_the_kinds_of_resource_are_listed_and_read(era):
     """P-82: capability report, mailbox metadata, message content, operation status."""
     lab = Lab(policy(Preset.ASSISTANT, rule(Verdict.ASK, Effect.EXPORT)))
     async with Client(lab.server(), mode=era) as client:
@@ -34,19 +34,34 @@ async def test_the_four_kinds_of_resource_are_listed_and_read(era):
         assert templates == {
             "mail://{account}/capabilities",
             "mail://{account}/mailboxes",
+            "mail://{account}/mailboxes/{mailbox}",
             "mail://messages/{message}",
             "mail://operations/{operation_id}",
         }
         assert {str(one.uri) for one in await client.list_resources()} == {
             "mail://personal/capabilities",
             "mail://personal/mailboxes",
+            "mail://personal/mailboxes/inbox",
         }
         asked = await client.call_tool("attachments_save", {"message": lab.handles[0], "index": 1})
     assert "effects" in await read(lab, "mail://personal/capabilities", era)
     assert (await read(lab, "mail://personal/mailboxes", era))["mailboxes"][0]["path"] == "INBOX"
+    tag = lab.handles[0].split(".")[1]
+    for mailbox in ("inbox", tag):
+        listed = await read(lab, f"mail://personal/mailboxes/{mailbox}", era)
+        assert [one["handle"] for one in listed["messages"]] == lab.handles
     assert (await read(lab, f"mail://messages/{lab.handles[1]}", era))["text"].strip() == "Text of letter 2."
     waiting = await read(lab, f"mail://operations/{asked.structured_content['operation_id']}", era)
     assert waiting["status"] == "approval_pending"
+
+
+async def test_a_uri_names_no_mailbox_by_its_path():
+    """P-86: what the owner called it would travel in headers and traces."""
+    lab = Lab()
+    lab.account.add_mailbox("Divorce")
+    told = await read(lab, "mail://personal/mailboxes/Divorce")
+    assert (told["status"], told["code"]) == ("refused", "invalid_arguments")
+    assert "role" in told["why"]
 
 
 async def test_a_resource_is_judged_like_a_tool():

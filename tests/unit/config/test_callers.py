@@ -74,7 +74,7 @@ def test_what_would_let_two_people_into_one_account_is_refused(old: str, new: st
 async def test_a_caller_s_token_opens_that_caller_s_account_and_no_other() -> None:
     config = read(GOOD, "config.toml", {})
     callers = Callers(lambda: config)
-    secrets = Secrets(MemoryVault({"shared": "pw"}), callers, config.accounts)
+    secrets = Secrets(MemoryVault({"shared": "pw"}), callers, lambda name: config.accounts[name].of_caller)
     callers.showed(Shown("anna", "sub-anna", "token-of-anna"))
     assert await secrets.secret("anna") == "token-of-anna"
     assert await secrets.secret("shared") == "pw"

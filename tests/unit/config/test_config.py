@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from mcp_proton.config import editing, folders
 from mcp_proton.config.reading import load, read
-from mcp_proton.config.tables import Kind, Profile, Security
+from mcp_proton.config.values import Kind, Profile, Security
 from mcp_proton.domain.complaint import Misconfigured
 from mcp_proton.policy.reading import PolicyReader
 from mcp_proton.storage.access.tomllines import parse
@@ -354,8 +354,10 @@ def test_refresh_tokens_are_kept_only_where_another_can_be_stored() -> None:
     )
     with pytest.raises(Misconfigured, match="new refresh tokens are stored there"):
         read(text, "config.toml", {})
-    account = read(text.replace("env:TOKEN", "keyring"), "config.toml", {}).accounts["a"]
-    assert account.by_token
+    text = text.replace("env:TOKEN", "keyring")
+    for kind in ('kind = "imap"', 'kind = "jmap"\nurl = "https://jmap.example.org"'):
+        account = read(text.replace('kind = "imap"', kind), "config.toml", {}).accounts["a"]
+        assert account.by_token
 
 
 MOVED = {

@@ -6,7 +6,8 @@ import pytest
 
 from mcp_proton.bootstrap import endpoint, submission
 from mcp_proton.config.reading import read
-from mcp_proton.config.tables import Account, Kind, Security
+from mcp_proton.config.tables import Account
+from mcp_proton.config.values import Kind, Security
 from mcp_proton.domain.complaint import Misconfigured
 from mcp_proton.imap.login.endpoint import TlsMode
 from mcp_proton.imap.login.providers import PROVIDERS, Name

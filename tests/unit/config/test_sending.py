@@ -6,7 +6,8 @@ import pytest
 
 from mcp_proton import bootstrap
 from mcp_proton.config.reading import read
-from mcp_proton.config.tables import Account, Security
+from mcp_proton.config.tables import Account
+from mcp_proton.config.values import Security
 from mcp_proton.domain.complaint import Misconfigured
 from mcp_proton.domain.mail import Identity
 from mcp_proton.domain.role_addresses import ROLE_LOCAL_PARTS, is_role_address

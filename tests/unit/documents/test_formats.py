@@ -177,12 +177,15 @@ def test_a_file_is_what_its_octets_say() -> None:
     )
 
 
-def test_what_a_bank_exports_as_a_workbook_is_read_as_what_it_is() -> None:
+def test_what_programs_export_as_an_office_file_is_read_as_what_it_is() -> None:
     named_xls = Claim("sheets", 1 << 20, whole=True)
     assert texts(excerpt(b"date;sum\n1.2.;3,50\n", claim=named_xls)) == ["date | sum\n1.2. | 3,50"]
     assert "12.50" in texts(excerpt(b"<html><table><tr><td>12.50</table>", claim=named_xls))[0]
-    with pytest.raises(Unreadable, match=Reason.DAMAGED):
-        excerpt(b"neither", claim=named_xls)
+    named_doc = Claim("word", 1 << 20, whole=True)
+    assert texts(excerpt(b"<html><p>A web page", claim=named_doc)) == ["A web page"]
+    for claim, octets in ((named_xls, b"neither"), (named_doc, b"neither, here"), (named_xls, b"a,\0")):
+        with pytest.raises(Unreadable, match=Reason.DAMAGED):
+            excerpt(octets, claim=claim)
 
 
 NAMED = {
@@ -194,6 +197,7 @@ NAMED = {
     ("application/vnd.oasis.opendocument.text", "a"): "open_document",
     ("application/vnd.openxmlformats-officedocument.wordprocessingml.document", "a"): "word",
     ("text/plain", "a.csv"): "table",
+    ("text/plain", "report.doc"): "text",
     ("text/plain", "a"): "text",
     ("text/x-anything", "a"): "text",
     ("application/atom+xml", "a"): "text",

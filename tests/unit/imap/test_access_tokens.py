@@ -9,7 +9,8 @@ import json
 import pytest
 
 from mcp_proton.bootstrap import backend
-from mcp_proton.config.tables import Account, Kind
+from mcp_proton.config.tables import Account
+from mcp_proton.config.values import Kind
 from mcp_proton.domain.errors import AuthFailed
 from mcp_proton.imap.login import access_tokens
 from mcp_proton.imap.login.access_tokens import AccessTokens, Issued, expiry, printed

@@ -12,7 +12,8 @@ import pytest
 from mcp_proton.bootstrap import backend
 from mcp_proton.bootstrap.logins import client_of, places
 from mcp_proton.config.renewal import Renewal
-from mcp_proton.config.tables import Account, Kind
+from mcp_proton.config.tables import Account
+from mcp_proton.config.values import Kind
 from mcp_proton.domain.errors import AuthFailed, Unavailable
 from mcp_proton.imap.login.oauth import OCTETS, Client, Renewing
 from mcp_proton.storage.vault import Vault

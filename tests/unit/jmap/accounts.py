@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import base64
+import json
+import time
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from mcp_proton.domain.mail import Role
 from mcp_proton.domain.ports import Page
 from mcp_proton.domain.query import All
+from mcp_proton.imap.login.access_tokens import AccessTokens, Issued, printed
 from mcp_proton.jmap.backend import JmapBackend
 from mcp_proton.jmap.protocol.endpoint import Auth, Credentials, Endpoint
 from tests.contract.letters import letter
@@ -20,6 +24,12 @@ if TYPE_CHECKING:
     from mcp_proton.domain.handles import Handle
     from mcp_proton.domain.mail import Envelope, Mailbox
     from tests.servers.jmap.methods import Limits
+
+
+def jwt(exp: float) -> str:
+    """A token that says when it ends."""
+    claims = base64.urlsafe_b64encode(json.dumps({"exp": exp}).encode()).decode().rstrip("=")
+    return f"e30.{claims}.c2ln"
 
 
 def connected(
@@ -35,7 +45,11 @@ def connected(
     async def give() -> str:
         return secret
 
-    return JmapBackend("me", Endpoint(url, also), Credentials(USER, give, auth), labels="Labels", listed_for=listed_for)
+    async def issued() -> Issued:
+        return printed(secret, time.time())
+
+    login = Credentials(USER, give, auth, tokens=AccessTokens(issued) if auth is Auth.BEARER else None)
+    return JmapBackend("me", Endpoint(url, also), login, labels="Labels", listed_for=listed_for)
 
 
 @asynccontextmanager

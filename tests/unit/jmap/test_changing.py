@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcp_proton.domain.errors import Ambiguous, Conflict, MailError
-from mcp_proton.domain.mail import Role
+from mcp_proton.domain.mail import Identity, Role
 from mcp_proton.domain.outcome import Ending, Proof
 from mcp_proton.domain.ports import HOME, FlagChange, Page
+from mcp_proton.domain.powers import Vacation
 from mcp_proton.domain.query import All
 from tests.contract.letters import letter
+from tests.contract.letters_out import mail
 from tests.servers.jmap.methods import Limits, Refusal
 from tests.servers.jmap.server import USER
 from tests.unit.jmap.accounts import account, arrive, box, handles, named, rows
@@ -395,3 +397,65 @@ async def test_what_was_rescued_from_trash_is_never_told_as_destroyed() -> None:
         del server.store.emails[some[1].key]
         proved = await backend.prove(fates, None, 0.0)
         assert [fate.ending for fate in proved] == [Ending.FAILED, Ending.DONE]
+
+
+# --- answers that make no sense --------------------------------------------------------------------------------------------
+
+NONSENSE: list[dict[str, Any]] = [
+    {"updated": 7, "destroyed": 7, "created": 7},
+    {"notUpdated": 7, "notDestroyed": 7, "notCreated": 7},
+    {"notUpdated": [7], "destroyed": {"a": 1}, "created": [1]},
+]
+
+
+@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("answer", NONSENSE)
+async def test_an_answer_that_makes_no_sense_does_not_say_that_nothing_was_done(
+    verb: str, answer: dict[str, Any]
+) -> None:
+    """P-61, N-16: the server did it by then, so it is looked for."""
+    async with account() as (server, backend):
+        some = await ready(server, backend, verb)
+        server.lie = lambda name, told: answer if name == "Email/set" else told
+        fates = await act(backend, verb, some)
+        assert {(fate.ending, fate.code) for fate in fates} == {(Ending.UNCERTAIN, "outcome_unknown")}
+
+
+@pytest.mark.parametrize("answer", [*NONSENSE, {}])
+async def test_a_mailbox_a_message_and_an_identity_may_have_been_made_by_such_an_answer(answer: dict[str, Any]) -> None:
+    async with account() as (server, backend):
+        server.lie = lambda name, told: answer if name.endswith(("/set", "/import")) else told
+        work = await named(backend, "Work")
+        acts = [
+            lambda: backend.create("New", Role.FOLDER),
+            lambda: backend.rename(work, "Renamed"),
+            lambda: backend.append(work, mail(USER, "bob@example.net")),
+            lambda: backend.powers.create_identity(Identity("new@example.org", "")),
+            lambda: backend.powers.set_vacation(Vacation(enabled=True)),
+        ]
+        for one in acts:
+            with pytest.raises(Ambiguous):
+                await one()
+
+
+async def test_a_mailbox_that_cannot_be_looked_at_once_it_was_made_may_be_there() -> None:
+    async with account() as (server, backend):
+        await backend.mailboxes()
+
+        def gone(name: str, told: dict[str, Any]) -> dict[str, Any]:
+            if name == "Mailbox/set":
+                server.answers = [(500, {}, b"")]
+            return told
+
+        server.lie = gone
+        with pytest.raises(Ambiguous):
+            await backend.create("New", Role.FOLDER)
+        assert server.store.by_name("New")
+
+
+async def test_a_mailbox_that_was_deleted_is_told_so_whatever_comes_after() -> None:
+    async with account() as (server, backend):
+        work = await named(backend, "Work")
+        server.lie = lambda name, told: server.answers.append((500, {}, b"")) or told if name == "Mailbox/set" else told
+        await backend.remove(work)
+        assert "Work" not in {one.name for one in server.store.folders.values()}

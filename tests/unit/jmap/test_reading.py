@@ -158,3 +158,18 @@ def test_the_server_is_asked_for_at_least_what_a_query_means() -> None:
     assert filters.superset(Not(Received(at))) is None
     assert filters.superset(Not(flag)) == {"operator": "NOT", "conditions": [{"hasKeyword": "$seen"}]}
     assert filters.superset(HasFlag("deleted")) is None
+
+
+async def test_the_header_block_of_what_was_just_read_is_there_already_and_exact() -> None:
+    """Octets that no encoding explains are in it, which a server's own reading loses."""
+    async with account() as (server, backend):
+        raw = letter("raw", extra="X-Odd: caf?\n").replace(b"caf?", b"caf\xe9")
+        server.store.add(raw, server.store.by_role("inbox").id)
+        (handle,) = await handles(backend)
+        before = len(server.asked)
+        assert b"X-Odd" in (await backend.headers([handle]))[handle]
+        assert len(server.asked) - before == 1
+        await backend.structure(handle)
+        before = len(server.asked)
+        assert b"X-Odd: caf\xe9\r\n" in (await backend.headers([handle]))[handle]
+        assert len(server.asked) == before

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import base64
-import json
 import time
 
 import pytest
@@ -18,12 +16,7 @@ from mcp_proton.jmap.protocol.endpoint import Auth, Credentials, Endpoint
 from tests.servers.jmap import JmapServer
 from tests.servers.jmap.methods import Limits
 from tests.servers.jmap.server import MAIL, USER
-from tests.unit.jmap.accounts import account, arrive, connected, handles, rows
-
-
-def jwt(exp: float) -> str:
-    claims = base64.urlsafe_b64encode(json.dumps({"exp": exp}).encode()).decode().rstrip("=")
-    return f"e30.{claims}.c2ln"
+from tests.unit.jmap.accounts import account, arrive, connected, handles, jwt, rows
 
 
 async def test_the_session_is_found_by_its_well_known_place_and_its_urls_may_be_relative() -> None:
@@ -152,20 +145,6 @@ async def test_a_401_is_told_by_what_the_token_says_of_itself(token: str | int, 
         health = await backend.health()
         assert (health.connected, health.code) == (False, code)
         assert secret not in repr(health)
-        await backend.aclose()
-
-
-async def test_a_token_that_is_over_is_asked_for_anew() -> None:
-    given = [jwt(time.time() - 100), jwt(time.time() + 100)]
-    async with JmapServer(token=given[1]) as server:
-
-        async def give() -> str:
-            return given.pop(0)
-
-        backend = JmapBackend("me", Endpoint(server.url), Credentials("x", give, Auth.BEARER))
-        assert not (await backend.health()).connected
-        backend._client._web._patience.well()
-        assert (await backend.health()).connected
         await backend.aclose()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from typing import TYPE_CHECKING
 
 import pytest
@@ -33,7 +33,7 @@ async def watched(*, pushes: bool = True) -> AsyncIterator[tuple[JmapServer, Jma
     """A server, a backend, and a watch that has begun."""
     async with account() as (server, backend):
         server.pushes = pushes
-        async with backend.watching(QUICK) as watch:
+        async with aclosing(Watch(backend._client, QUICK)) as watch:
             yield server, backend, watch
 
 
@@ -165,7 +165,7 @@ async def test_a_login_that_is_refused_ends_it() -> None:
 async def test_a_stream_in_silence_is_taken_for_dead() -> None:
     async with account() as (server, backend):
         server.pushes = True
-        async with backend.watching(Habits(silence=0.2, first=0.01, longest=0.02)) as watch:
+        async with aclosing(Watch(backend._client, Habits(silence=0.2, first=0.01, longest=0.02))) as watch:
             waiting = asyncio.ensure_future(anext(watch))
             await until(lambda: len([1 for _, path, _ in server.asked if path.startswith("/jmap/events")]) > 1)
             arrive(server, 1)

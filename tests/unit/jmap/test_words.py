@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_proton.domain.ports import Page
+from mcp_proton.domain.ports import Order, Page
 from mcp_proton.domain.query import And, Contains, Field, HasFlag, HeaderContains, MessageId, Not, Or, Query
 from mcp_proton.jmap.finding import words
 from mcp_proton.mime.excerpt import AROUND, excerpt
@@ -62,6 +62,39 @@ async def test_what_the_index_finds_and_we_do_not_see_is_left_out() -> None:
         server.store.add(NEEDLE, server.store.by_role("inbox").id)
         found = await backend.search([await box(backend)], Contains(Field.SUBJECT, "harvest quarterly"), Page(25))
         assert found.rows == []
+
+
+@pytest.mark.parametrize("text", ["arvest pla", "quarterly plan"])
+async def test_where_nothing_comes_of_an_index_all_messages_are_looked_through(text: str) -> None:
+    """It finds no piece of a word, and of words that stand apart it finds what was not meant: neither proves anything."""
+    async with account() as (server, backend):
+        arrive(server, 300)
+        server.store.add(NEEDLE, server.store.by_role("inbox").id)
+        found = await backend.search([await box(backend)], Contains(Field.BODY, text), Page(25))
+        assert [row.subject for row in found.rows] == (["The quarterly harvest"] if text in "harvest plan" else [])
+        assert found.continuation is None
+        assert found.coverage.complete
+        assert found.coverage.by_server == ()
+        assert found.coverage.mailboxes[0].looked_at == 301
+
+
+async def test_looking_through_all_goes_on_with_the_cursor_and_says_why() -> None:
+    async with account() as (server, backend):
+        arrive(server, 300)
+        server.store.add(NEEDLE, server.store.by_role("inbox").id)
+        inbox = await box(backend)
+        rows, pages = [], 0
+        after: str | None = None
+        while not pages or after is not None:
+            page = Page(25, Order.OLDEST, continuation=after, budget=0.0)
+            found = await backend.search([inbox], Contains(Field.BODY, "arvest pla"), page)
+            rows += [row.subject for row in found.rows]
+            pages, after = pages + 1, found.continuation
+            if pages == 1:
+                assert not found.coverage.complete
+                assert "index found nothing" in (found.coverage.why or "")
+        assert rows == ["The quarterly harvest"]
+        assert pages > 1
 
 
 @pytest.mark.parametrize("kind", ["unsupportedFilter", "serverFail", "unknownMethod"])

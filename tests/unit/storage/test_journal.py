@@ -208,6 +208,26 @@ async def test_queued_reads_are_written_on_closing(database, clock):
     assert len(await SqlJournal(database, clock).recent(agent(), limit=2_000)) == 1_234
 
 
+async def test_reads_that_come_while_lines_are_written_wait_for_the_next_time(database, monkeypatch):
+    """Else one batch under load would never end, and each line have a transaction of its own."""
+    written, whole, queue = [], glances.Glances._write, glances.Glances(database)
+
+    async def busy(self, batch):
+        written.append(len(batch))
+        if len(written) < 5:
+            queue.add(opening(Effect.READ), Status.SUCCEEDED, START)
+        await whole(self, batch)
+
+    monkeypatch.setattr(glances.Glances, "_write", busy)
+    for _ in range(glances.BATCH + 1):
+        queue.add(opening(Effect.READ), Status.SUCCEEDED, START)
+    await queue.flush()
+    assert written == [glances.BATCH, 1]
+    assert queue.oldest is not None
+    await queue.aclose()
+    assert sum(written) == glances.BATCH + 3
+
+
 async def test_closing_does_not_cut_short_what_is_being_written(database, clock, monkeypatch):
     """A write that is cancelled in the middle can keep the store's lock from the one after it."""
     monkeypatch.setattr(glances, "_DELAY", 0.0)

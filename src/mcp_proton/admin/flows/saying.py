@@ -22,10 +22,14 @@ _FOR_ALL = "report this: it concerns every client of that kind"
 
 
 class Saying:
-    """One flow over one line. `told` yields a check for each step; after one that gets no answer there is no next."""
+    """One flow over one line; its call is for `account`, where one is named.
 
-    def __init__(self, title: str, flow: Flow, line: Line) -> None:
+    `told` yields a check for each step; after one that gets no answer there is no next.
+    """
+
+    def __init__(self, title: str, flow: Flow, line: Line, account: str | None = None) -> None:
         self._title, self._flow, self._line = title, flow, line
+        self._of: dict[str, str] = {} if account is None else {"account": account}
         self._numbers = count(1)
         self._version: str | None = None
         self._tools: dict[str, dict[str, Any]] = {}
@@ -94,7 +98,7 @@ class Saying:
         return ok(title, told)
 
     async def _call(self, title: str) -> Check:
-        name, arguments = self._named("mailboxes_list", {})
+        name, arguments = self._named("mailboxes_list", self._of)
         result = await self._result(name, arguments)
         if self._flow.cancels:
             await self._tell("notifications/cancelled", requestId=next(self._numbers) - 1, reason="over")
@@ -114,7 +118,8 @@ class Saying:
             why = answer.get("why", "") if isinstance(answer, dict) else ""
             following = answer.get("next") if isinstance(answer, dict) else None
             return fix(title, f"{name} is answered {status}: {why}", following)
-        return ok(title, f"{name} is answered, {len(text):,} characters")
+        where = f" for {self._of['account']}" if self._of else ""
+        return ok(title, f"{name}{where} is answered, {len(text):,} characters")
 
     async def _refuse(self, title: str) -> Check:
         """A mistake of the model's has to come back as an answer: some programs shut out a server that faults."""

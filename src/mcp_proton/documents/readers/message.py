@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, BinaryIO
 
+from mcp_proton.documents.decoding import beginning
 from mcp_proton.documents.kinds import MOST_OF_A_TEXT
 from mcp_proton.mime.limits import Limits
 from mcp_proton.mime.notices import Notice
@@ -19,11 +20,12 @@ _SHOWN = frozenset({"from", "to", "cc", "date", "subject"})
 
 def read(file: BinaryIO, pages: Pages, claim: Claim) -> None:
     """Read a message; its own attachments are named, not opened."""
-    message = parse(file.read(MOST_OF_A_TEXT), limits=_LIMITS)
+    octets, complete = beginning(file, claim)
+    message = parse(octets, limits=_LIMITS)
     header = [f"{name}: {value}" for name, value in message.headers if name.lower() in _SHOWN]
     attached = [f"[attachment: {one.filename}, {one.media_type}]" for one in message.attachments if not one.inline]
     blocks = ["\n".join(header), message.text.strip(), "\n".join(attached)]
     pages.notices |= message.notices - {Notice.FILE_NAME_CHANGED}
-    if not claim.complete:
+    if not complete:
         pages.notices.add(Notice.TRUNCATED)
     pages.alone("\n\n".join(block for block in blocks if block))

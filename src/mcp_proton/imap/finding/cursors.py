@@ -54,9 +54,12 @@ class Cursor:
         return "~".join((asked, last, *marks))
 
 
-def asking(scope: Sequence[Mailbox], query: Query, order: Order) -> str:
-    """A short name of what is asked, so that a cursor cannot be used for something else."""
-    told = repr((sorted(box.id for box in scope), query, order.value))
+def asking(scope: Sequence[Mailbox], query: Query, order: Order, *, by_us: bool = False) -> str:
+    """A short name of what is asked, so that a cursor cannot be used for something else.
+
+    `by_us`: of the same question where all is looked at here, whose cursor goes on in that way.
+    """
+    told = repr((sorted(box.id for box in scope), query, order.value, *(["by us"] if by_us else [])))
     return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:8]
 
 

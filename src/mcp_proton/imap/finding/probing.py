@@ -1,13 +1,15 @@
 """Does this server's SEARCH read bodies as people do? Tried on its own mail, since servers do not say (N-3).
 
 A word that stands in a message only in encoded form, or only over a soft line break, is looked for by the server in
-that very message. It has to find all that are tried; where no message has such a word, nothing is known.
+that very message, and so is the end of it: an index of words finds whole words, where RFC 9051 asks for any piece. It has
+to find all that are tried; where no message has such a word, nothing is known.
 """
 
 from __future__ import annotations
 
 import re
 from contextlib import aclosing
+from enum import Enum
 from typing import TYPE_CHECKING
 
 from mcp_proton.domain.query import Field
@@ -30,17 +32,27 @@ TRIED = 4
 _WORD = re.compile(r"\w{4,40}")
 
 
-async def decodes_bodies(mailbox: Mailbox, box: Box, uids: Sequence[int]) -> bool | None:
-    """True: it found every hidden word tried. False: it missed one. None: there was none to try."""
-    tried = 0
+class Sight(Enum):
+    """What a server sees of a text: any piece of it, whole words only, or only the octets as they were sent."""
+
+    PIECES = "pieces"
+    WORDS = "words"
+    OCTETS = "octets"
+
+
+async def sight(mailbox: Mailbox, box: Box, uids: Sequence[int]) -> Sight | None:
+    """Return what it sees of every word that was tried; None where there was none to try."""
+    tried, seen = 0, Sight.PIECES
     async with aclosing(_hidden_words(mailbox, box, uids)) as words:
         async for uid, word in words:
-            if not await _finds(box, uid, word):
-                return False
+            if not await _finds(box, uid, word[1:]):
+                if not await _finds(box, uid, word):
+                    return Sight.OCTETS
+                seen = Sight.WORDS
             tried += 1
             if tried == TRIED:
                 break
-    return True if tried else None
+    return seen if tried else None
 
 
 async def _finds(box: Box, uid: int, word: str) -> bool:

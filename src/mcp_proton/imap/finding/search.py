@@ -5,7 +5,8 @@ A list is a search for everything. Each mailbox is looked at by itself, one afte
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from mcp_proton.domain.errors import Invalid
@@ -20,8 +21,9 @@ from mcp_proton.imap.finding.headlines import HeaderReader
 from mcp_proton.imap.finding.hunting import Hunt, Wanted, now
 from mcp_proton.imap.finding.judging import Judge
 from mcp_proton.imap.finding.pagelines import PageReader
+from mcp_proton.imap.finding.probing import Sight
 from mcp_proton.imap.finding.summaries import Library
-from mcp_proton.imap.finding.targets import Findings, aim, page
+from mcp_proton.imap.finding.targets import Findings, Selected, aim, page
 from mcp_proton.imap.protocol.uids import UidSet
 
 if TYPE_CHECKING:
@@ -53,9 +55,23 @@ class Habits:
     bodies_by_server: bool = True
     """whether the server decides on body text where it is found to read it as people do"""
     most_bodies: int = 200
-    """bodies of a mailbox of at most this many messages are read here, which is exact whatever the server can"""
+    """bodies of at most this many messages are read here, which is exact whatever the server can"""
     most_headers: int = 30_000
     """headers of at most this many messages are read for a search; beyond, the server decides on headers too"""
+
+    @property
+    def by_us(self) -> Habits:
+        """The same, but that no server decides on text."""
+        return replace(self, bodies_by_server=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """What is looked for, from where on, and who may decide it."""
+
+    query: Query
+    cursor: Cursor | None
+    habits: Habits
 
 
 @dataclass(slots=True)
@@ -83,42 +99,54 @@ class Searches:
         self._reader = HeaderReader()
         self._pages = PageReader()
         self._answers = Answers()
-        self._decodes: bool | None = None
-        self._probed = False
+        self._sight: Sight | None = None
 
     async def search(self, scope: Sequence[Mailbox], query: Query, page_wanted: Page) -> Found:
         """The port's `search`."""
         if not 1 <= page_wanted.limit <= MOST_ROWS:
             raise Invalid(f"a page holds 1 to {MOST_ROWS} messages", code="invalid_arguments")
-        asked = cursors.asking(scope, query, page_wanted.order)
-        cursor = None if page_wanted.continuation is None else cursors.read(page_wanted.continuation, asked)
-        begun = now()
-        found = []
-        opened = [mailbox for mailbox in scope if mailbox.selectable]
-        for number, mailbox in enumerate(opened):
-            # What one mailbox leaves of the time is shared by those after it.
-            left = max(begun + page_wanted.budget - now(), 0) / (len(opened) - number)
-            wanted = Wanted(page_wanted.order, page_wanted.limit, now(), now() + left)
-            found.append(await self._look_at(mailbox, query, wanted, cursor))
-        chosen = page(found, page_wanted.order, page_wanted.limit, None if cursor is None else cursor.last)
+        asking = partial(cursors.asking, scope, query, page_wanted.order)
+        habits, asked, after = self._habits, asking(), page_wanted.continuation
+        if after is not None and after.startswith(by_us := asking(by_us=True)):
+            habits, asked = habits.by_us, by_us
+        question = _Question(query, None if after is None else cursors.read(after, asked), habits)
+        deadline = now() + page_wanted.budget
+        chosen = await self._page(scope, question, page_wanted, deadline)
+        if after is None and chosen.relied_in_vain:
+            question, asked = replace(question, habits=habits.by_us), asking(by_us=True)
+            chosen = await self._page(scope, question, page_wanted, deadline)
         rows = await self._rows(chosen.hits)
         after = None if chosen.cursor is None else chosen.cursor.write(asked)
         return Found(rows, chosen.coverage, after)
 
-    async def _look_at(self, mailbox: Mailbox, query: Query, wanted: Wanted, cursor: Cursor | None) -> Findings:
-        try:
-            return await self._once(mailbox, query, wanted, cursor)
-        except Rebuilt:
-            if cursor is not None:
-                raise cursors.rebuilt(mailbox) from None
-            return await self._once(mailbox, query, wanted, cursor)
+    async def _page(
+        self, scope: Sequence[Mailbox], question: _Question, page_wanted: Page, deadline: float
+    ) -> Selected:
+        found = []
+        opened = [mailbox for mailbox in scope if mailbox.selectable]
+        for number, mailbox in enumerate(opened):
+            # What one mailbox leaves of the time is shared by those after it.
+            left = max(deadline - now(), 0) / (len(opened) - number)
+            wanted = Wanted(page_wanted.order, page_wanted.limit, now(), now() + left)
+            found.append(await self._look_at(mailbox, question, wanted))
+        last = None if question.cursor is None else question.cursor.last
+        return page(found, page_wanted.order, page_wanted.limit, last)
 
-    async def _once(self, mailbox: Mailbox, query: Query, wanted: Wanted, cursor: Cursor | None) -> Findings:
+    async def _look_at(self, mailbox: Mailbox, question: _Question, wanted: Wanted) -> Findings:
+        try:
+            return await self._once(mailbox, question, wanted)
+        except Rebuilt:
+            if question.cursor is not None:
+                raise cursors.rebuilt(mailbox) from None
+            return await self._once(mailbox, question, wanted)
+
+    async def _once(self, mailbox: Mailbox, question: _Question, wanted: Wanted) -> Findings:
+        cursor = question.cursor
         async with self._open_box(mailbox) as box:
             target = await _target(mailbox, box, cursor, wanted.order)
             index = await self._indexes.current(mailbox, box)
-            if not isinstance(query, All):
-                return await self._hunt(target, box, index, query, wanted)
+            if not isinstance(question.query, All):
+                return await self._hunt(target, box, index, question, wanted)
             if index is not None:
                 return await listing.by_index(target, box, index, wanted.order, wanted.limit, self._pages)
             if cursor is None:
@@ -144,9 +172,11 @@ class Searches:
 
     # --- searching -------------------------------------------------------------------------------------------------
 
-    async def _hunt(self, target: Target, box: Box, index: DateIndex | None, query: Query, wanted: Wanted) -> Findings:
-        mailbox = target.mailbox
-        plan = await self._plan(target, box, query)
+    async def _hunt(
+        self, target: Target, box: Box, index: DateIndex | None, question: _Question, wanted: Wanted
+    ) -> Findings:
+        mailbox, query = target.mailbox, question.query
+        plan = await self._plan(target, box, question)
         flagged = await self._flagged(box, query)
         candidates, unsearched = await self._candidates(target, box, index, query, plan, wanted)
         contents = Contents(mailbox, query)
@@ -159,27 +189,34 @@ class Searches:
         _tell(found, plan, query, contents)
         return found
 
-    async def _plan(self, target: Target, box: Box, query: Query) -> _Plan:
+    async def _plan(self, target: Target, box: Box, question: _Question) -> _Plan:
         """Which kinds of terms the server is asked about."""
+        query, habits = question.query, question.habits
         kinds = criteria.kinds_of(query)
         if not kinds & {Kind.HEADER, Kind.BODY}:
-            return _Plan(self._habits.asked)
-        asked, trusted = self._habits.asked_beside_text, True
-        if Kind.BODY in kinds and self._habits.bodies_by_server and box.exists > self._habits.most_bodies:
-            decodes = await self._reads_bodies(target.mailbox, box)
-            if decodes is not False:
-                asked, trusted = asked | {Kind.BODY}, decodes is True
+            return _Plan(habits.asked)
+        asked, trusted = habits.asked_beside_text, True
+        if Kind.BODY in kinds and habits.bodies_by_server and box.exists > habits.most_bodies:
+            sight = await self._server_sight(target.mailbox, box)
+            if sight is Sight.PIECES:
+                asked |= {Kind.BODY}
+            elif sight is not Sight.OCTETS and await self._are_many(box, query):
+                asked, trusted = asked | {Kind.BODY}, False
         unread = box.exists - len(self._library.book(target.mailbox.tag, box.uidvalidity))
-        if Kind.HEADER in kinds and self._habits.bodies_by_server and unread > self._habits.most_headers:
+        if Kind.HEADER in kinds and habits.bodies_by_server and unread > habits.most_headers:
             asked, trusted = asked | {Kind.HEADER}, False
         return _Plan(asked, trusted)
 
-    async def _reads_bodies(self, mailbox: Mailbox, box: Box) -> bool | None:
+    async def _are_many(self, box: Box, query: Query) -> bool:
+        """Whether more bodies would have to be read here than is done for one search, by all that is known without reading."""
+        key = criteria.superset(query, CHEAP)
+        return key is None or len(await box.search(*key)) > self._habits.most_bodies
+
+    async def _server_sight(self, mailbox: Mailbox, box: Box) -> Sight | None:
         """The result of the self-check; made once an account, and again while there was nothing to try."""
-        if not self._probed and box.exists:
-            self._decodes = await probing.decodes_bodies(mailbox, box, await box.search())
-            self._probed = self._decodes is not None
-        return self._decodes
+        if self._sight is None and box.exists:
+            self._sight = await probing.sight(mailbox, box, await box.search())
+        return self._sight
 
     async def _flagged(self, box: Box, query: Query) -> dict[str, set[int]]:
         names = sorted(criteria.flags_of(query))

@@ -23,6 +23,11 @@ if TYPE_CHECKING:
 MOST_TOLD = 40
 """ranges of UIDs told in an answer; what is more scattered is told by its reason only"""
 
+NOT_PROVED = (
+    "the mail server decided on text, and nothing shows that it finds every spelling of it: "
+    "narrow it by date or mailbox to have every message looked at"
+)
+
 
 @dataclass(slots=True)
 class Target:
@@ -76,23 +81,25 @@ class Selected:
     hits: list[tuple[Target, Hit]]
     cursor: Cursor | None
     coverage: Coverage
+    relied_in_vain: bool = False
+    """Whether nothing was found, and a server was relied upon that may have missed it."""
 
 
 def page(found: Sequence[Findings], order: Order, limit: int, last: tuple[Place, str] | None) -> Selected:
     """Merge what several mailboxes gave into one page of at most `limit` rows."""
     exact = all(one.exact for one in found)
-    merged = sorted(
-        ((rank(hit.place, order), one.target.mailbox.tag, one.target, hit) for one in found for hit in one.hits),
-        key=lambda entry: entry[:2],
-    )
+    merged = [(rank(hit.place, order), one.target, hit) for one in found for hit in one.hits]
+    if len(found) > 1:  # one mailbox's are in order
+        merged.sort(key=lambda entry: (entry[0], entry[1].mailbox.tag))
     edge = _edge(found, order) if exact else None
-    ready = [entry for entry in merged if edge is None or entry[0] <= edge]
-    chosen = [(target, hit) for _, _, target, hit in ready[:limit]]
+    ready = merged if edge is None else [entry for entry in merged if entry[0] <= edge]
+    chosen = [(target, hit) for _, target, hit in ready[:limit]]
     if len(ready) > limit:
         edge = None  # the page ends before it
     finished = exact and edge is None and len(merged) <= limit
     cursor = None if finished else _cursor(found, chosen, order, edge, last, exact=exact)
-    return Selected(chosen, cursor, _coverage(found, order, exact=exact))
+    in_vain = finished and not chosen and not all(one.trusted for one in found)
+    return Selected(chosen, cursor, _coverage(found, order, exact=exact), in_vain)
 
 
 def rank(place: Place, order: Order) -> Place:
@@ -140,7 +147,7 @@ def _coverage(found: Sequence[Findings], order: Order, *, exact: bool) -> Covera
     if not exact:
         reasons.append("the order is provisional until the dates of all messages are read; go on with the cursor")
     if not all(one.trusted for one in found):
-        reasons.append("the mail server decided on text, and nothing shows that it finds every spelling of it")
+        reasons.append(NOT_PROVED)
     words = f"{order.value} first, by date received"
     return Coverage(
         complete=not reasons,

@@ -58,6 +58,11 @@ class AccessTokens:
             found = await self._good()
             return None if found == refused else found
 
+    def end_of(self, token: str) -> float | None:
+        """When a token ends, as its source told, or the token itself; None where nobody did."""
+        kept = self._kept
+        return kept.ends if kept is not None and kept.token == token and kept.ends is not None else expiry(token)
+
     async def _good(self) -> str:
         if self._kept is None or self._now() >= self._until:
             self._kept = None

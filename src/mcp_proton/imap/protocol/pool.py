@@ -179,14 +179,16 @@ class Pool:
                 one.session.close()
 
     @asynccontextmanager
-    async def watching(self, mailbox: str | bytes) -> AsyncIterator[Watch]:
-        """What changes in a mailbox, as it is told. One watch at a time; raises Busy after `Habits.turn` otherwise."""
+    async def watching(self, mailbox: str | bytes | None) -> AsyncIterator[Watch]:
+        """What changes in a mailbox (None: none is opened yet), as it is told. One watch at a time; raises Busy after
+        `Habits.turn` otherwise."""
         await self._turn(self._watchers, "")
         session: Session | None = None
         try:
             session = await self._backoff.connect()
             self._in_use.add(session)
-            await session.select(_canonical(mailbox), read_only=True)
+            if mailbox is not None:
+                await session.select(_canonical(mailbox), read_only=True)
             watch = Watch(session)
             yield watch
             await watch.stop()
@@ -244,6 +246,8 @@ class Pool:
     async def _turn(self, turns: Turns, caller: str) -> None:
         if self._closed:
             raise Busy("the account is being closed")
+        if turns.take_at_once():
+            return
         try:
             async with asyncio.timeout(self.habits.turn):
                 await turns.take(caller)

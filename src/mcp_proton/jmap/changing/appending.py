@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcp_proton.domain.errors import Ambiguous, Conflict, MailError, NotFound, OverLimit
+from mcp_proton.domain.errors import Conflict, MailError, NotFound, OverLimit
 from mcp_proton.imap.changing.appending import check_lines, check_place, check_size
 from mcp_proton.jmap import keys, keywords
 from mcp_proton.jmap.changing import refusals
-from mcp_proton.jmap.errors import MethodFailed
+from mcp_proton.jmap.errors import MethodFailed, acted
 from mcp_proton.jmap.finding import filters
 from mcp_proton.jmap.protocol import values
 from mcp_proton.jmap.protocol.client import Call
@@ -43,7 +43,8 @@ class Appending:
         (answer,) = await self._client.ask(Call("Email/import", {"emails": {"m": wanted}}), changes=True)
         if isinstance(answer, MethodFailed):
             raise refusals.of_method(answer)
-        return keys.handle(to, created(answer))
+        with acted():
+            return keys.handle(to, created(answer))
 
 
 def imported(blob_id: str, to: Mailbox, flags: frozenset[str]) -> Object:
@@ -54,13 +55,11 @@ def imported(blob_id: str, to: Mailbox, flags: frozenset[str]) -> Object:
 
 def created(answer: Object) -> str:
     """The id of the message `m` that was made. Raises why it was not."""
-    made = values.mapping(answer.get("created") or {}).get("m")
+    made = values.entry(answer, "created", "m")
     if made is not None:
-        return values.identifier(values.mapping(made).get("id"))
-    why = values.mapping(answer.get("notCreated") or {}).get("m")
-    if why is None:
-        raise Ambiguous("the mail server did not say whether it was done")
-    raise _refused(values.mapping(why))
+        return values.identifier(made.get("id"))
+    why = values.entry(answer, "notCreated", "m")
+    raise refusals.not_told() if why is None else _refused(why)
 
 
 def _refused(told: Object) -> MailError:

@@ -16,7 +16,7 @@ from mcp_proton.domain.ports import Home
 from mcp_proton.imap.changing.filing import check_target
 from mcp_proton.jmap import envelopes, keys, keywords
 from mcp_proton.jmap.changing import refusals
-from mcp_proton.jmap.errors import MethodFailed
+from mcp_proton.jmap.errors import MethodFailed, acted
 from mcp_proton.jmap.protocol import values
 from mcp_proton.jmap.protocol.client import Call
 
@@ -168,10 +168,11 @@ class Filing:
                 return fates, None
             try:
                 answer = await self._set(left, looked.state)
+                if answer is not None:
+                    with acted():
+                        return fates | {handle: _fate(handle, one, answer) for handle, one in left.items()}, None
             except MailError as error:
-                return fates | {handle: _of_set(handle, error) for handle in left}, error
-            if answer is not None:
-                return fates | {handle: _fate(handle, change, answer) for handle, change in left.items()}, None
+                return fates | {handle: Fate.of_error(handle, error) for handle in left}, error
         busy = Conflict("others keep changing this account", next="try again in a moment")
         return fates | {handle: Fate.of_error(handle, busy) for handle in left}, None
 
@@ -231,10 +232,6 @@ def _no(handle: Handle, why: str) -> Change:
 
 def _failed(handle: Handle, code: str, why: str) -> Fate:
     return Fate(handle, Ending.FAILED, code=code, why=why)
-
-
-def _of_set(handle: Handle, error: MailError) -> Fate:
-    return Fate.of_error(handle, error)
 
 
 def _fate(handle: Handle, change: Change, answer: Object) -> Fate:

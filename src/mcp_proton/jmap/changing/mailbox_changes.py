@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcp_proton.domain.errors import Ambiguous, Conflict, Defect, Invalid, MailError, NotFound, Unsupported
+from mcp_proton.domain.errors import Conflict, Defect, Invalid, MailError, NotFound, Unsupported
 from mcp_proton.domain.mail import Role
 from mcp_proton.jmap.changing import refusals
-from mcp_proton.jmap.errors import MethodFailed
+from mcp_proton.jmap.errors import MethodFailed, acted, unsure
 from mcp_proton.jmap.mailboxes import DELIMITER
 from mcp_proton.jmap.occurrences import pages
 from mcp_proton.jmap.protocol import values
@@ -62,12 +62,10 @@ class MailboxChanges:
         if box.role is Role.LABEL:
             await self._empty(box)
         await self._set({"destroy": [box.id], "onDestroyRemoveEmails": False})
-        await self._mailboxes.all(fresh=True)
 
     async def subscribe(self, box: Mailbox, *, on: bool) -> None:
         """Show or hide it in other programs."""
         await self._set({"update": {box.id: {"isSubscribed": on}}})
-        await self._mailboxes.all(fresh=True)
 
     async def _empty(self, label: Mailbox) -> None:
         """Take a label off all that carries it. What is in no other mailbox would be lost with it, so it stays."""
@@ -84,7 +82,7 @@ class MailboxChanges:
 
     async def _taken_off(self, label: Mailbox, ids: Sequence[str]) -> None:
         (told,) = await self._client.demand(Call("Email/get", {"ids": ids, "properties": ["id", "mailboxIds"]}))
-        emails = [values.mapping(one) for one in values.sequence(told.get("list"))]
+        emails = values.listed(told)
         if any(values.keys_of(email.get("mailboxIds")) <= {label.id} for email in emails):
             raise Conflict(
                 "there is mail that only this label holds", code="not_empty", next="move that mail into a folder first"
@@ -116,18 +114,27 @@ class MailboxChanges:
             raise Unsupported(f"a mailbox of the role `{role.value}` cannot be {done} here")
 
     async def _set(self, arguments: Mapping[str, object]) -> None:
+        self._mailboxes.forget()
         (answer,) = await self._client.ask(Call("Mailbox/set", arguments), changes=True)
         if isinstance(answer, MethodFailed):
             raise refusals.of_method(answer)
-        for kind in ("notCreated", "notUpdated", "notDestroyed"):
-            for told in values.mapping(answer.get(kind) or {}).values():
-                raise _refused(values.mapping(told))
-        for kind, asked in (("created", "create"), ("updated", "update"), ("destroyed", "destroy")):
-            if len(answer.get(kind) or ()) < len(arguments.get(asked) or ()):  # type: ignore[arg-type]
-                raise Ambiguous("the mail server did not say whether it was done")
+        with acted():
+            for kind in ("notCreated", "notUpdated", "notDestroyed"):
+                for told in values.mapping(answer.get(kind) or {}).values():
+                    raise _refused(values.mapping(told))
+            for kind, asked in (("create", "created"), ("update", "updated")):
+                if len(values.mapping(answer.get(asked) or {})) < len(arguments.get(kind) or ()):  # type: ignore[arg-type]
+                    raise refusals.not_told()
+            if len(values.sequence(answer.get("destroyed") or [])) < len(arguments.get("destroy") or ()):  # type: ignore[arg-type]
+                raise refusals.not_told()
 
     async def _found(self, path: str) -> Mailbox:
-        for box in await self._mailboxes.all(fresh=True):
+        """The mailbox that was made. That it cannot be looked at does not say that it was not."""
+        try:
+            boxes = await self._mailboxes.all(fresh=True)
+        except MailError as error:
+            raise unsure(error) from error
+        for box in boxes:
             if box.path == path:
                 return box
         raise Defect("the mail server does not list the mailbox it just made")

@@ -72,6 +72,6 @@ class Proving:
         found: dict[str, frozenset[str]] = {}
         for some in pages(ids, limits.objects_in_get):
             (answer,) = await self._client.demand(Call("Email/get", {"ids": some, "properties": ["id", "mailboxIds"]}))
-            for email in map(values.mapping, values.sequence(answer.get("list"))):
+            for email in values.listed(answer):
                 found[values.identifier(email.get("id"))] = values.keys_of(email.get("mailboxIds"))
         return found

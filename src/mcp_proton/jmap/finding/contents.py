@@ -95,7 +95,7 @@ class Contents:
 
     async def _texts(self, emails: Sequence[Object]) -> list[Object]:
         (answer,) = await self._client.demand(Call("Email/get", {"ids": [email["id"] for email in emails], **_TEXTS}))
-        by_id = {one.get("id"): one for one in map(values.mapping, values.sequence(answer.get("list")))}
+        by_id = {one.get("id"): one for one in values.listed(answer)}
         return [by_id.get(email["id"], {}) for email in emails]
 
     async def _body(self, mailbox: Mailbox, email: Object, told: Object) -> Candidate:

@@ -22,7 +22,7 @@ from mcp_proton.jmap.finding import cursors, filters, windows, words
 from mcp_proton.jmap.finding.contents import Contents
 from mcp_proton.jmap.finding.cursors import Cursor
 from mcp_proton.jmap.protocol import values
-from mcp_proton.jmap.protocol.client import Call, Ref
+from mcp_proton.jmap.protocol.client import Call, Ref, sure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,10 +54,22 @@ class _Walk:
     ended: bool = False
     by_words: bool = False
     """whether the server's index chose the candidates"""
+    index_failed: bool = False
+    """whether it found nothing, so that all are looked through after all"""
 
     @property
     def is_full(self) -> bool:
         return len(self.rows) >= self.page.limit
+
+    @property
+    def found_nothing(self) -> bool:
+        """Whether the index was asked, and nothing of what it found is what was meant."""
+        return self.by_words and self.ended and not self.rows and self.page.continuation is None
+
+    def start_over(self) -> None:
+        """Look through everything: a piece of a word, which no index of words finds, must not be told as not there."""
+        self.by_words, self.index_failed = False, True
+        self.ended, self.cursor, self.looked_at = False, None, 0
 
 
 class Searches:
@@ -84,7 +96,9 @@ class Searches:
         while opened and not walk.ended and not walk.is_full:
             await self._step(walk, contents, size)
             size *= 2
-            if time.monotonic() > deadline:
+            if walk.found_nothing:
+                walk.start_over()
+            elif time.monotonic() > deadline:
                 break
         return _found(walk, contents, _worded(asked) if walk.by_words and not by_words else asked)
 
@@ -104,7 +118,7 @@ class Searches:
                 raise
             window, emails = await self._window(walk, contents, size, by_anchor=False)
             by_anchor = False
-        if walk.cursor is None and not walk.by_words:
+        if walk.cursor is None and not walk.by_words and not walk.index_failed:
             window, emails = await self._by_words(walk, contents, window, emails, size)
         walk.looked_at = window.position + len(window.ids)
         fresh = [email for email in emails if by_anchor or not _is_passed(walk, email)]
@@ -162,16 +176,10 @@ class Searches:
             Call("Email/query", query),
             Call("Email/get", {"#ids": Ref(1, "Email/query", "/ids").told, **contents.wanted}),
         )
-        if isinstance(totals, MethodFailed):
-            raise totals
-        walk.totals = _totals(totals)
+        walk.totals = _totals(sure(totals))
         _check_scope(walk)
-        if isinstance(found, MethodFailed):
-            raise found
-        window = windows.read(found, size)
-        if isinstance(got, MethodFailed):
-            raise got
-        return window, _in_order(window, got)
+        window = windows.read(sure(found), size)
+        return window, _in_order(window, sure(got))
 
 
 def _add(walk: _Walk, matching: Sequence[Object], looked_at: Sequence[Object]) -> bool:
@@ -198,13 +206,12 @@ def _check_scope(walk: _Walk) -> None:
 
 
 def _totals(answer: Object) -> dict[str, int]:
-    told = map(values.mapping, values.sequence(answer.get("list")))
-    return {values.identifier(one.get("id")): values.number(one.get("totalEmails")) for one in told}
+    return {values.identifier(one.get("id")): values.number(one.get("totalEmails")) for one in values.listed(answer)}
 
 
 def _in_order(window: Window, answer: Object) -> list[Object]:
     """The messages of a window, each once. What went meanwhile is left out."""
-    by_id = {values.text(one.get("id")): one for one in map(values.mapping, values.sequence(answer.get("list")))}
+    by_id = {values.text(one.get("id")): one for one in values.listed(answer)}
     return [by_id[one] for one in window.ids if one in by_id]
 
 
@@ -261,9 +268,9 @@ def _found(walk: _Walk, contents: Contents, asked: str) -> Found:
     elif walk.by_words:
         why = words.WHY
     elif not whole and not walk.is_full:
-        why = "the time was used up; go on with the cursor"
+        why = words.NOTHING if walk.index_failed else "the time was used up; go on with the cursor"
     coverage = Coverage(
-        complete=contents.cut == 0 and not walk.by_words,
+        complete=contents.cut == 0 and not walk.by_words and (whole or walk.is_full),
         order="by date received, as the server has it",
         mailboxes=covered,
         why=why,

@@ -1,7 +1,8 @@
 """Text terms → what a server's own index finds for them (RFC 8621 §4.4.1): for accounts too large to be looked through.
 
 Servers look for words, each in its own way, so this finds some of what matches and perhaps more: what it finds is looked
-at here, and the answer says that there may be other messages. What must not be missed (a Message-ID) is never left to it.
+at here, and the answer says that there may be other messages. Where nothing comes of it, all messages are looked through.
+What must not be missed (a Message-ID) is never left to it.
 """
 
 from __future__ import annotations
@@ -22,6 +23,10 @@ WITHOUT = frozenset({"unsupportedFilter", "serverFail", "invalidArguments", "unk
 WHY = (
     f"of more than {SCANNED} messages the mail server's index was asked, which finds whole words: "
     "narrow it by date or mailbox to have every message looked at"
+)
+NOTHING = (
+    "the mail server's index found nothing; messages are looked at one by one, and the time was used up: "
+    "go on with the cursor, or narrow it by date or mailbox"
 )
 _FIELDS = {
     Field.FROM: ("from",),

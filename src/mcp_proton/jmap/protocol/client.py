@@ -115,12 +115,7 @@ class Client:
 
     async def demand(self, *calls: Call) -> list[Object]:
         """The same for calls that all must be answered. Raises the first `MethodFailed`."""
-        found = []
-        for answer in await self.ask(*calls):
-            if isinstance(answer, MethodFailed):
-                raise answer
-            found.append(answer)
-        return found
+        return [sure(answer) for answer in await self.ask(*calls)]
 
     async def upload(self, mail: Octets) -> str:
         """The id of a blob of these octets. Nothing of the account changes by it."""
@@ -166,6 +161,13 @@ class Client:
         """The server says that the session changed: it is looked for before the next request."""
         if self._session is session:
             self._session = None
+
+
+def sure(answer: Object | MethodFailed) -> Object:
+    """What was answered. Raises what was refused."""
+    if isinstance(answer, MethodFailed):
+        raise answer
+    return answer
 
 
 def another_account() -> AuthFailed:

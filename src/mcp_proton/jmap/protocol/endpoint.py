@@ -14,6 +14,8 @@ from mcp_proton.imap.errors import ProtocolViolation
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from mcp_proton.imap.login.access_tokens import AccessTokens
+
 WELL_KNOWN = "/.well-known/jmap"
 LOCAL = frozenset({"127.0.0.1", "::1"})
 _PORTS = {"https": 443, "http": 80}
@@ -29,12 +31,16 @@ class Auth(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """A login. `secret` is asked when it is needed, and again after it was refused; for each request if not `lasting`."""
+    """A login. `secret` is asked when it is needed, and again after it was refused; for each request if not `lasting`.
+
+    `tokens`: what is shown are access tokens, had from there, and no secret is asked for.
+    """
 
     username: str
     secret: Callable[[], Awaitable[str]] = field(repr=False)
     auth: Auth = Auth.BASIC
     lasting: bool = True
+    tokens: AccessTokens | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,6 +41,17 @@ def sequence(value: object) -> list[Any]:
     return value
 
 
+def listed(answer: Object) -> list[Object]:
+    """The objects an answer to a `/get` lists (RFC 8620 §5.1)."""
+    return [mapping(one) for one in sequence(answer.get("list"))]
+
+
+def entry(answer: Object, group: str, name: str) -> Object | None:
+    """What an answer to a `/set` says of one: `created`, or `notCreated` and its kind (RFC 8620 §5.3). None: nothing."""
+    found = mapping(answer.get(group) or {}).get(name)
+    return None if found is None else mapping(found)
+
+
 def text(value: object) -> str:
     """A string without halves of characters; null is empty."""
     if value is None:

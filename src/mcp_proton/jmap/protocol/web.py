@@ -3,10 +3,9 @@ environment. The only module that sends anything."""
 
 from __future__ import annotations
 
-import base64
 import time
 import zlib
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,12 +14,12 @@ import httpx2
 from mcp_proton.domain import exchanges
 from mcp_proton.domain.errors import Ambiguous, MailError, Stale, Unavailable
 from mcp_proton.domain.exchanges import Exchange
-from mcp_proton.jmap.errors import LimitExceeded, ProtocolViolation, border, is_over, of_status, unsure
+from mcp_proton.jmap.errors import LimitExceeded, ProtocolViolation, border, of_status, unsure
 from mcp_proton.jmap.protocol import patience
-from mcp_proton.jmap.protocol.endpoint import Auth
+from mcp_proton.jmap.protocol.login import Login
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 
     from mcp_proton.domain.outgoing import Octets
     from mcp_proton.jmap.protocol.endpoint import Credentials, Endpoint
@@ -41,15 +40,30 @@ class Timing:
     turn: float = 30.0
 
 
+class Connections(httpx2.AsyncHTTPTransport):
+    """The connections to a server: at most ten, and five of them kept for a minute without use."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            trust_env=False,
+            limits=httpx2.Limits(max_connections=10, max_keepalive_connections=5, keepalive_expiry=60.0),
+        )
+
+    @property
+    def counted(self) -> tuple[int, int]:
+        """How many are open and good for another request, and how many of them are used."""
+        good = [one for one in self._pool.connections if not (one.is_closed() or one.has_expired())]
+        return len(good), sum(not one.is_idle() for one in good)
+
+
 class Web:
     """One account's way to its server. Nothing is opened before it is needed."""
 
     def __init__(self, endpoint: Endpoint, credentials: Credentials, timing: Timing | None = None) -> None:
-        self._endpoint, self._credentials = endpoint, credentials
+        self._endpoint, self._login = endpoint, Login(credentials)
         self._timing = timing or Timing()
         self._made: httpx2.AsyncClient | None = None
-        self._secret: str | None = None
-        self._refused: str | None = None
+        self._open: Connections | None = None
         self._patience = patience.Patience()
         self.requests = 0
         """how many were sent"""
@@ -59,7 +73,7 @@ class Web:
         for _ in range(MOST_REDIRECTS + 1):
             async with self._sent("GET", url, headers={"Accept": JSON}, doing="looking for the session") as answer:
                 if answer.status_code not in REDIRECTS:
-                    await self._check(answer, changes=False)
+                    self._check(answer, changes=False)
                     return url, await _whole(answer, most, changes=False)
                 url = self._endpoint.resolved(url, answer.headers.get("location"))
         raise ProtocolViolation("the mail server sends us in circles")
@@ -69,14 +83,14 @@ class Web:
         headers = {"Content-Type": media_type, "Accept": JSON}
         doing = "changing something" if changes else "answering"
         async with self._sent("POST", url, content=body, headers=headers, doing=doing, changes=changes) as answer:
-            await self._check(answer, changes=changes)
+            self._check(answer, changes=changes)
             return await _whole(answer, most, changes=changes)
 
     async def upload(self, url: str, mail: Octets, most: int) -> bytes:
         """Send octets, piece by piece. Return the octets of the answer."""
         headers = {"Content-Type": "application/octet-stream", "Content-Length": str(mail.size), "Accept": JSON}
-        async with self._sent("POST", url, content=mail.chunks(), headers=headers, doing="taking a message") as answer:
-            await self._check(answer, changes=False)
+        async with self._sent("POST", url, content=mail.chunks, headers=headers, doing="taking a message") as answer:
+            self._check(answer, changes=False)
             return await _whole(answer, most, changes=False)
 
     async def stream(self, url: str, start: int, limit: int | None) -> AsyncIterator[bytes]:
@@ -93,7 +107,7 @@ class Web:
             if answer.status_code == 404:
                 raise Stale("this handle no longer points at a message")
             if answer.status_code != 206:
-                await self._check(answer, changes=False)
+                self._check(answer, changes=False)
             skip = 0 if answer.status_code == 206 else start
             if answer.status_code == 206 and not _begins_at(answer.headers.get("content-range"), start):
                 raise ProtocolViolation("the mail server sends another range than was asked for")
@@ -105,23 +119,25 @@ class Web:
 
         That such a stream breaks says nothing of the server: it is not remembered against it.
         """
-        if not self._credentials.lasting:
-            await self._renew()
-        await self._patience.turn()
-        shown = {"Accept": EVENTS, "Accept-Encoding": "identity", "Authorization": await self._authorization()}
+        await self._turn()
+        headers = {"Accept": EVENTS, "Accept-Encoding": "identity"}
         if last_id:
-            shown["Last-Event-ID"] = last_id
-        timing, self.requests = self._timing, self.requests + 1
-        timeout = httpx2.Timeout(timing.answer, connect=timing.connect, pool=timing.turn, read=silence)
+            headers["Last-Event-ID"] = last_id
         with border("telling what changes"):
-            async with self._client().stream("GET", url, headers=shown, timeout=timeout) as answer:
+            async with AsyncExitStack() as opened:
+                answer = await self._answered(opened, "GET", url, headers, silence=silence)
                 if answer.status_code in {401, 403, 429} or answer.status_code >= 500:
-                    await self._check(answer, changes=False)
+                    self._check(answer, changes=False)
                 kind = answer.headers.get("content-type", "").partition(";")[0].strip().lower()
                 if answer.status_code == 200 and kind == EVENTS:
                     yield b""
                     async for piece in _pieces(answer):
                         yield piece
+
+    @property
+    def connections(self) -> tuple[int, int]:
+        """How many connections are open, and how many of them are used."""
+        return (0, 0) if self._open is None else self._open.counted
 
     async def aclose(self) -> None:
         """Close every connection."""
@@ -136,20 +152,15 @@ class Web:
         *,
         headers: Mapping[str, str],
         doing: str,
-        content: bytes | AsyncIterator[bytes] | None = None,
+        content: bytes | Callable[[], AsyncIterator[bytes]] | None = None,
         changes: bool = False,
     ) -> AsyncIterator[httpx2.Response]:
-        if not self._credentials.lasting:
-            await self._renew()
-        await self._patience.turn()
-        client = self._client()
-        shown = {**headers, "Authorization": await self._authorization()}
-        self.requests += 1
+        await self._turn()
         began, end = time.perf_counter(), "left"
         try:
             with border(doing, changes=changes):
-                async with client.stream(method, url, headers=shown, content=content) as answer:
-                    yield answer
+                async with AsyncExitStack() as opened:
+                    yield await self._answered(opened, method, url, headers, content)
             end = "ok"
         except MailError as error:
             end = "lost" if isinstance(error, Unavailable | Ambiguous) else "refused"
@@ -159,45 +170,54 @@ class Web:
             exchanges.tell(Exchange("jmap", method, time.perf_counter() - began, end))
         self._patience.well()
 
-    async def _check(self, answer: httpx2.Response, *, changes: bool) -> None:
+    async def _turn(self) -> None:
+        """Wait until the server may be asked. What was refused before says nothing of another login."""
+        if await self._login.is_another():
+            self._patience.another_login()
+        await self._patience.turn()
+
+    async def _answered(
+        self,
+        opened: AsyncExitStack,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        content: bytes | Callable[[], AsyncIterator[bytes]] | None = None,
+        silence: float | None = None,
+    ) -> httpx2.Response:
+        """An answer, to be read while `opened` is. It is asked for twice where an access token is refused and there is
+        another: a 401 says that the request was not applied (RFC 9110 §15.5.2), whatever it asks for."""
+        timing = self._timing
+        patient = httpx2.Timeout(timing.answer, connect=timing.connect, pool=timing.turn, read=silence or timing.answer)
+        for last in (False, True):
+            shown = await self._login.shown()
+            named = {**headers, "Authorization": shown}
+            body = content() if callable(content) else content
+            self.requests += 1
+            asked = self._client().stream(method, url, headers=named, content=body, timeout=patient)
+            answer = await opened.enter_async_context(asked)
+            if last or answer.status_code != 401 or not await self._login.has_instead(shown):
+                break
+            await opened.aclose()
+        return answer
+
+    def _check(self, answer: httpx2.Response, *, changes: bool) -> None:
         if answer.status_code in {200, 201}:
             return
-        secret = self._secret if self._credentials.auth is Auth.BEARER else None
-        if answer.status_code in {401, 403}:
-            self._secret, self._refused = None, self._secret
+        end = self._login.end(answer.request.headers["authorization"]) if answer.status_code in {401, 403} else None
         wait = patience.asked_for(answer.headers.get("retry-after"))
-        raise of_status(answer.status_code, changes=changes, secret=secret, now=time.time(), wait=wait)
-
-    async def _renew(self) -> None:
-        """Take what is shown now. What was refused before says nothing of another token."""
-        latest = await self._credentials.secret()
-        if latest != self._refused:
-            self._patience.another_login()
-        self._secret = latest
-
-    async def _authorization(self) -> str:
-        if self._secret is None or (self._credentials.auth is Auth.BEARER and is_over(self._secret, time.time())):
-            self._secret = await self._credentials.secret()
-        return authorization(self._credentials, self._secret)
+        raise of_status(answer.status_code, changes=changes, end=end, now=time.time(), wait=wait)
 
     def _client(self) -> httpx2.AsyncClient:
         if self._made is None:
-            timing = self._timing
+            self._open = Connections()
             self._made = httpx2.AsyncClient(
                 headers={"Accept-Encoding": "gzip", "User-Agent": "mcp-proton"},
-                timeout=httpx2.Timeout(timing.answer, connect=timing.connect, pool=timing.turn),
-                limits=httpx2.Limits(max_connections=10, max_keepalive_connections=5, keepalive_expiry=60.0),
+                transport=self._open,
                 follow_redirects=False,
                 trust_env=False,
             )
         return self._made
-
-
-def authorization(credentials: Credentials, secret: str) -> str:
-    """The value of the Authorization header (RFC 7617, RFC 6750)."""
-    if credentials.auth is Auth.BEARER:
-        return f"Bearer {secret}"
-    return "Basic " + base64.b64encode(f"{credentials.username}:{secret}".encode()).decode("ascii")
 
 
 async def _whole(answer: httpx2.Response, most: int, *, changes: bool) -> bytes:

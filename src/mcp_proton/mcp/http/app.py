@@ -45,7 +45,7 @@ SECONDS_A_SESSION = 60.0
 """A client opens so many sessions at once, and one more a minute (J-101)."""
 STRANGERS_PER_MINUTE = 240
 """So many requests a minute from one address are told what is wrong with their token; more are told to wait."""
-_SESSION, _VERSION = b"mcp-session-id", b"mcp-protocol-version"
+_SESSION, _VERSION, _METHOD = b"mcp-session-id", b"mcp-protocol-version", b"mcp-method"
 
 
 class Application:
@@ -66,7 +66,7 @@ class Application:
         self._trusted = trusted
         self._front = front or PlainTextResponse("Not Found", 404)
         self._bearers = Bearers(running, trusted)
-        self._servers = ClientServers(running, gate)
+        self._servers = ClientServers(running, gate, self._bearers.vouching)
         self._starting = starting(SESSIONS_AT_ONCE, SECONDS_A_SESSION)
         self._addresses = Addresses(service.trusted_proxies)
         self._strangers = Rate(STRANGERS_PER_MINUTE, 60.0)
@@ -174,19 +174,17 @@ class Application:
                 self._note(who.client, session, scope["method"], message)
             await send(message)
 
+        acting = scope["method"] == "POST"
+
         async def still_good() -> bool:
-            try:
-                found = await self._bearers.recognise(scope["headers"])
-                acting = scope["method"] == "POST"
-                return isinstance(found, Bearer) or (acting and await self._bearers.may_finish(who))
-            except MailError:
-                return True  # the store is busy: nobody said no
+            return await self._bearers.still_good(scope["headers"], who if acting else None)
 
         server = self._servers.of(who.client)
         if session is not None:
             self.sessions.begin(session)
         try:
-            over = self.ending if scope["method"] == "GET" else None
+            listens = not acting or _one(scope["headers"], _METHOD) == "subscriptions/listen"
+            over = self.ending if listens else None
             await held(server, scope, receive, noted, still_good=still_good, over=over)
         finally:
             if session is not None:

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 from fastmcp.server.dependencies import get_http_request
 
 from mcp_proton.bootstrap.callers import Shown
+from mcp_proton.domain.errors import MailError
 from mcp_proton.domain.scopes import READ, effects_of
 from mcp_proton.domain.tokens import PREFIX, digest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Awaitable, Callable, Iterable
 
     from mcp_proton.bootstrap import Running
     from mcp_proton.config.oauth import OAuth
@@ -120,6 +121,19 @@ class Bearers:
         if isinstance(found, Stranger) and self._trusted is not None:
             return replace(found, metadata=self._trusted.location(headers))
         return found
+
+    async def still_good(self, headers: Iterable[tuple[bytes, bytes]], who: Bearer | None) -> bool:
+        """Whether these headers are anybody's still. With `who`, what began with a good token may outlast it."""
+        try:
+            found = await self.recognise(headers)
+            return isinstance(found, Bearer) or (who is not None and await self.may_finish(who))
+        except MailError:
+            return True  # the store is busy: nobody said no
+
+    def vouching(self) -> Callable[[], Awaitable[bool]]:
+        """Return what says, later, whether the credential of the request being served still vouches for its client."""
+        headers, who = list(get_http_request().scope["headers"]), present()
+        return lambda: self.still_good(headers, who)
 
     async def may_finish(self, who: Bearer) -> bool:
         """Whether a call that began with a good token may end: it may outlast the token, and nothing that the owner does."""

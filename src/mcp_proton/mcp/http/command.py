@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from mcp_proton import bootstrap
 from mcp_proton.config.serving import Place, place
 from mcp_proton.domain import exchanges
-from mcp_proton.domain.errors import MailError, NotFound
-from mcp_proton.mcp.http import listening, watching
+from mcp_proton.domain.errors import MailError, NotFound, Unavailable
+from mcp_proton.mcp.http import announcing, listening, watching
 from mcp_proton.mcp.http.app import Application
 from mcp_proton.mcp.http.identifying import identity
 from mcp_proton.mcp.http.limits import Limits
@@ -40,13 +40,13 @@ _log = logging.getLogger(__name__)
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Serve until a signal comes; return the exit code."""
+    """Serve until a signal comes; return the exit code: 2 for what the owner has to mend, 5 for what may pass."""
     given = _parser().parse_args(arguments)
     try:
         asyncio.run(_serve(given.listen, demo=given.demo))
     except MailError as error:
         sys.stderr.write(f"mcp-proton: {error.message}" + (f"; {error.next}" if error.next else "") + "\n")
-        return 2
+        return 5 if isinstance(error, Unavailable) else 2
     return 0
 
 
@@ -120,6 +120,7 @@ async def _announce(door: listening.Listening, running: bootstrap.Running, *, de
         sys.stderr.write(f"mcp-proton: the demonstration's client token is {token}\n")
         sys.stderr.flush()
     watching.write("serving", where=str(door) if door.path else f"{door}{PATH}")
+    announcing.ready()
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -35,23 +35,48 @@ async def held(
         finished = finished or (message["type"] == "http.response.body" and not message.get("more_body", False))
         await send(message)
 
-    work = asyncio.ensure_future(app(scope, receive, watched))
-    ending = asyncio.ensure_future(over.wait()) if over is not None else None
     try:
-        while not work.done():
-            await asyncio.wait(
-                {work, ending} if ending else {work}, timeout=LOOK_SECONDS, return_when="FIRST_COMPLETED"
-            )
-            if (ending is not None and ending.done()) or not (work.done() or await still_good()):
-                break
-    finally:
-        if ending is not None:
-            ending.cancel()
-        if not work.done():
-            work.cancel()
-            with suppress(asyncio.CancelledError):
-                await work
-    if not work.cancelled():
-        work.result()
-    elif began and not finished:
-        await send({"type": "http.response.body", "body": b"", "more_body": False})
+        async with asyncio.timeout(None) as life:
+            watch = _Watch(life, still_good, over)
+            try:
+                await app(scope, receive, watched)
+            finally:
+                watch.end()
+    except TimeoutError:
+        if not life.expired():
+            raise
+        if began and not finished:
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+class _Watch:
+    """Ends a life once a look says so, or a look cannot be had. Most are over before the first look: they cost no task."""
+
+    def __init__(
+        self, life: asyncio.Timeout, still_good: Callable[[], Awaitable[bool]], over: asyncio.Event | None
+    ) -> None:
+        self._life, self._still_good, self._over = life, still_good, over
+        self._looking: asyncio.Task[None] | None = None
+        self._first = asyncio.get_running_loop().call_later(0.0 if over else LOOK_SECONDS, self._begin)
+
+    def end(self) -> None:
+        """Look no more."""
+        self._first.cancel()
+        if self._looking is not None:
+            self._looking.cancel()
+
+    def _begin(self) -> None:
+        self._looking = asyncio.create_task(self._look())
+        self._looking.add_done_callback(self._looked)
+
+    async def _look(self) -> None:
+        over = self._over or asyncio.Event()
+        while await self._still_good():
+            with suppress(TimeoutError):
+                await asyncio.wait_for(over.wait(), LOOK_SECONDS)
+                return
+
+    def _looked(self, looking: asyncio.Task[None]) -> None:
+        if not looking.cancelled():
+            with suppress(RuntimeError):  # it ended by itself at that moment
+                self._life.reschedule(0.0)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from contextlib import contextmanager
 from logging.handlers import QueueHandler, QueueListener
 from queue import SimpleQueue
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MOST = 10_000
+TOGETHER = 0.02
+"""Seconds that the first line waits for others: a thread that wakes for each would interrupt the call that it tells of."""
 LAST_LINES = 2.0
 """Seconds that lines have to be written at the end."""
 
@@ -44,12 +47,26 @@ class Behind(QueueHandler):
         self.waiting.put_nowait(record)
 
 
+class Writer(QueueListener):
+    """Writes what is queued, by a thread of its own."""
+
+    queue: SimpleQueue[logging.LogRecord]
+
+    def dequeue(self, block: bool) -> logging.LogRecord:
+        """Return the next line; where none waited, a moment after it came."""
+        none_waited = self.queue.empty()
+        record = super().dequeue(block)
+        if none_waited:
+            time.sleep(TOGETHER)
+        return record
+
+
 @contextmanager
 def beside(most: int = MOST) -> Iterator[None]:
     """Have what is logged written by a thread, with the handlers that are there now."""
     root = logging.getLogger()
     writers, behind = root.handlers[:], Behind(most)
-    listener = QueueListener(behind.waiting, *writers)
+    listener = Writer(behind.waiting, *writers)
     listener.start()
     root.handlers[:] = [behind]
     try:

@@ -69,7 +69,10 @@ class Metrics:
             registry=self.registry,
         )
         self._connections = Gauge(
-            "mcp_proton_mail_connections", "IMAP connections now", ("account", "state"), registry=self.registry
+            "mcp_proton_mail_connections",
+            "Connections to mail servers now",
+            ("account", "state"),
+            registry=self.registry,
         )
         self._sendings = Gauge(
             "mcp_proton_sendings", "Mails that were about to leave, by what became of them", ("stage",),
@@ -82,6 +85,12 @@ class Metrics:
         self._gauge(
             "mcp_proton_journal_lag_seconds", "How long journal lines of reads wait", lambda: running.load().lag
         )
+
+        watching = running.service.watching
+        self._gauge(
+            "mcp_proton_watched_accounts", "Accounts watched now, on a connection each", lambda: watching.accounts
+        )
+        self._gauge("mcp_proton_followed_resources", "Resources that clients are told of", lambda: watching.followers)
 
     def watch(self, sessions: Sessions, turns: Turns) -> None:
         """Show what is open and running now."""

@@ -34,12 +34,12 @@ class Readiness:
 
     async def _look(self) -> dict[str, object]:
         """Accounts of callers are no part of it: without a caller there is nothing to log in with."""
-        configured = self._running.settings.config.accounts
-        accounts = [name for name in self._running.service.world.accounts.names if not configured[name].of_caller]
+        world = self._running.service.world
+        accounts = [name for name in world.accounts.names if not world.settings.of_caller(name)]
         storage, *well = await asyncio.gather(self._storage(), *map(self._account, accounts))
         reachable = sum(well)
         return {
-            "ready": storage and reachable == len(accounts) and bool(configured),
+            "ready": storage and reachable == len(accounts) and bool(world.accounts.names),
             "storage": "ok" if storage else "unavailable",
             "accounts": len(accounts),
             "reachable": reachable,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import uvicorn
 
+from mcp_proton.mcp import starting
 from mcp_proton.mcp.http import wire
 
 if TYPE_CHECKING:
@@ -56,4 +57,5 @@ async def serve(apps: Sequence[tuple[ASGIApp, socket.socket]], ending: Callable[
         for number in _ENDINGS:
             loop.add_signal_handler(number, end)
             stack.callback(loop.remove_signal_handler, number)
+        starting.is_over()
         await asyncio.gather(*(server.serve([listening]) for server, (_, listening) in zip(servers, apps, strict=True)))

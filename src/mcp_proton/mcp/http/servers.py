@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
     from mcp_proton.bootstrap import Running
-    from mcp_proton.config.tables import Profile
-    from mcp_proton.mcp.doorway import Gate
+    from mcp_proton.config.values import Profile
+    from mcp_proton.mcp.doorway import Gate, Vouching
 
 PATH = "/mcp"
 _log = logging.getLogger(__name__)
@@ -40,11 +40,18 @@ class Terms:
 class ClientServer:
     """The server of one client, alive in a task of its own from `start` to `aclose`."""
 
-    def __init__(self, name: str, terms: Terms, running: Running, gate: Gate) -> None:
+    def __init__(self, name: str, terms: Terms, running: Running, gate: Gate, vouching: Vouching) -> None:
         self.terms = terms
         who = agent(name, terms.accounts)
-        schemas = terms.output_schemas
-        server = build(running.service, who, terms.profile, output_schemas=schemas, gate=gate, limited=left_open)
+        server = build(
+            running.service,
+            who,
+            terms.profile,
+            output_schemas=terms.output_schemas,
+            gate=gate,
+            limited=left_open,
+            vouching=vouching,
+        )
         self._app = server.http_app(
             PATH,
             event_store=Streams(),
@@ -77,9 +84,9 @@ class ClientServer:
 class ClientServers:
     """The servers of all clients that called."""
 
-    def __init__(self, running: Running, gate: Gate) -> None:
+    def __init__(self, running: Running, gate: Gate, vouching: Vouching) -> None:
         self._running = running
-        self._gate = gate
+        self._gate, self._vouching = gate, vouching
         self._servers: dict[str, ClientServer] = {}
         self._retiring: set[asyncio.Task[None]] = set()
 
@@ -93,7 +100,7 @@ class ClientServers:
         if served is not None:
             _log.info("a client is served under new terms: its sessions end")
             self._retire(served)
-        served = self._servers[client] = ClientServer(client, terms, self._running, self._gate)
+        served = self._servers[client] = ClientServer(client, terms, self._running, self._gate, self._vouching)
         return served
 
     async def aclose(self) -> None:

@@ -1,5 +1,5 @@
 """Traces for an OpenTelemetry collector (extra `otlp`): a span for each call, and below it one for each command to a mail
-server (J-133). In their attributes are words and numbers of ours alone.
+server (J-133); a command that no call began is a trace by itself. In their attributes are words and numbers of ours alone.
 
 Switched on by `OTEL_EXPORTER_OTLP_ENDPOINT`, as everywhere. The provider is ours and not the process's: what libraries
 would put into spans of theirs (arguments, addresses of resources) is never asked for.
@@ -70,9 +70,7 @@ class Tracing:
         return traced
 
     def exchanged(self, exchange: Exchange) -> None:
-        """Make a span of a command to a mail server, below the call that it was for; of others none."""
-        if not trace.get_current_span().get_span_context().is_valid:
-            return
+        """Make a span of a command to a mail server, below the call that it was for; of no call's, in a trace of its own."""
         end = time.time_ns()
         told = {"network.protocol.name": exchange.protocol, "mcp_proton.end": exchange.end}
         span = self._tracer.start_span(

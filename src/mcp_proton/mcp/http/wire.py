@@ -25,10 +25,29 @@ CONNECTIONS = 512
 SECONDS = 2.0
 
 
+class Joined(h11.Connection):
+    """What is written, the head of a response that says how long it is together with what follows: one packet, not two."""
+
+    _head = b""
+
+    def send(self, event: h11.Event) -> bytes | None:  # type: ignore[override]
+        """Return what to write now."""
+        octets = super().send(event)
+        if isinstance(event, h11.Response) and any(name == b"content-length" for name, _ in event.headers):
+            self._head, octets = octets or b"", b""
+        elif octets is not None:
+            self._head, octets = b"", self._head + octets
+        return octets
+
+
 class Wire(H11Protocol):
     """One connection."""
 
     _patience: asyncio.TimerHandle | None = None
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self.conn = Joined(h11.SERVER, HEAD_OCTETS)
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait for a first request."""
@@ -78,7 +97,6 @@ def settings() -> dict[str, Any]:
     return {
         "http": Wire,
         "ws": "none",
-        "h11_max_incomplete_event_size": HEAD_OCTETS,
         "timeout_keep_alive": 30,
         "server_header": False,
         "proxy_headers": False,

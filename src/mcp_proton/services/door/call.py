@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
@@ -21,7 +22,7 @@ from mcp_proton.domain.links import Links
 from mcp_proton.domain.mail import Mailbox, Role
 from mcp_proton.domain.operation import Result
 from mcp_proton.domain.outcome import Fate, Outcome, Record, Tally
-from mcp_proton.domain.plan import Doubt, Impact, Plan, Scope
+from mcp_proton.domain.plan import Doubt, Impact, Plan, ReviewLine, Scope
 from mcp_proton.domain.ports import Artifacts, Clock, Journal, MailBackend
 from mcp_proton.domain.remote import Remote
 from mcp_proton.domain.sendings import Sending, Sendings
@@ -121,12 +122,17 @@ class Call:
 
     def accounts(self) -> Sequence[str]:
         """Return the accounts this caller may know of: its own, and in them at least one effect it is not denied."""
+        return self._accounts
+
+    @cached_property
+    def _accounts(self) -> Sequence[str]:
+        """As they are when they are first asked for: what is looked up in a file each time, and many times a call."""
         return [name for name in self.world.accounts.names if self._belongs(name)]
 
     def account(self, name: str | None) -> str:
         """Resolve an account name, or the default."""
         if name is not None:
-            if name in self.world.accounts.names and self._belongs(name):
+            if name in self._accounts:
                 return name
             raise NotFound(f"there is no account `{name}`", next="`accounts_list` names the accounts")
         mine = self.accounts()
@@ -288,9 +294,9 @@ class Call:
         """Run an approved operation once."""
         return await self.door.resume(self.caller, operation_id)
 
-    async def review(self, operation_id: str) -> Plan:
-        """Plan a waiting operation again."""
-        return await self.door.review(operation_id)
+    async def shown(self, operation_id: str) -> Sequence[ReviewLine]:
+        """Return everything a waiting operation would do."""
+        return await self.door.shown(operation_id)
 
     def _mine(self, account: str) -> MailBackend:
         """Return the backend of an account of the caller's. INVARIANT: any other is not even looked at."""

@@ -20,7 +20,7 @@ from mcp_proton.domain.outgoing import Trace
 from mcp_proton.domain.sendings import BOUNCES_FOR, Sending, Stage
 from mcp_proton.services.door.world import World
 from mcp_proton.services.presenting.posted import code_of, status_of
-from mcp_proton.services.writing import bounces
+from mcp_proton.services.writing import bounces, discarding
 
 _log = logging.getLogger(__name__)
 _PAUSES = (0.1, 1.0, 1.0, 2.0, 8.0, 20.0, 40.0)
@@ -159,7 +159,7 @@ class Following:
         if drafts:
             backend = self._world.accounts.backend(sending.account)
             async with self._world.leases.hold(sending.account):
-                fates = await backend.destroy(drafts)
+                fates = await discarding.discard(drafts, backend)
         left = {fate.handle for fate in fates if fate.ending is not Ending.DONE and fate.code != Stale.code}
         return replace(
             sending, stray=bool(left - {over}), draft=sending.draft if over is None or over in left else None

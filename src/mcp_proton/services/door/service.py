@@ -11,15 +11,16 @@ from __future__ import annotations
 import asyncio
 import logging
 import traceback
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 
 from mcp_proton.domain.caller import Audience, Caller, owner
 from mcp_proton.domain.effects import CHANGING, READING, Effect
-from mcp_proton.domain.errors import Conflict, Defect, MailError, NotFound
+from mcp_proton.domain.errors import Conflict, Defect, MailError, NotFound, Unavailable, Unsupported
 from mcp_proton.domain.operation import Operation, Request, Result, Shorthand
 from mcp_proton.domain.outcome import Outcome, Record, Status
-from mcp_proton.domain.plan import Plan
+from mcp_proton.domain.plan import Plan, ReviewLine
 from mcp_proton.domain.ports import Opening
 from mcp_proton.policy.decide import decide, limits
 from mcp_proton.policy.model import Decision
@@ -37,6 +38,7 @@ from mcp_proton.services.door.planning import plan as make_plan
 from mcp_proton.services.door.proving import Proving
 from mcp_proton.services.door.recovering import Recovery
 from mcp_proton.services.door.registry import Definition, primitive
+from mcp_proton.services.door.watching import Watching
 from mcp_proton.services.door.world import World
 from mcp_proton.services.fields import own
 from mcp_proton.services.presenting.telling import standing, told
@@ -56,6 +58,7 @@ class MailService:
         self._performing = Performing(world, self._proving, self._following)
         self._recovery = Recovery(world, self, self._performing, self._proving, self._following)
         self._recovering: asyncio.Task[None] | None = None
+        self.watching = Watching(world, self)
 
     @property
     def closing(self) -> bool:
@@ -72,6 +75,7 @@ class MailService:
         if self._recovering is not None:
             self._recovering.cancel()
             await asyncio.gather(self._recovering, return_exceptions=True)
+        await self.watching.aclose()
         await self._proving.aclose()
         await self._following.aclose()
         await self._performing.aclose()
@@ -140,13 +144,27 @@ class MailService:
             raise
         opening = replace(opening, limits=decision.limits)
         if decision.verdict is Verdict.ASK:
-            pending = await self._ask(opening, call.policy.approval_lifetime)
+            pending = await self._ask(opening, doing, call.policy.approval_lifetime)
             told = planned.doubts or planned.unfamiliar or planned.hosts
             return replace(pending, why=decision.why) if told else pending
         if planned.effects <= READING:
             return await self._read(operation, request, call, opening)
         record = await self.world.journal.open(opening)
         return await self._performing.start(operation, request, call, record)
+
+    async def permit(self, caller: Caller, request: Request) -> Call:
+        """Judge a read as it would be judged now, and read nothing; the call holds its plan. Raises what it would be told."""
+        call = Call(self.world, caller, await self.world.policies.current(), self)
+        asked, request = self._definition(caller, type(request)), own(request)
+        await self.judge(call, await readying(asked, request, call))
+        operation, request = await self._settle(asked, request, call)
+        call.planned = await make_plan(operation, request, call)
+        decision = await self.judge(call, call.planned)
+        if decision.verdict is Verdict.ASK:
+            raise Unsupported(
+                "the owner is asked each time this is read", code="asked_each_time", next="read it when you need it"
+            )
+        return call
 
     async def offered(self, caller: Caller) -> Offered:
         """Say what there is any use in showing this caller: what the rules do not deny it everywhere."""
@@ -181,7 +199,7 @@ class MailService:
         record = await self._recovery.settled(record)
         looking = Call(self.world, caller, await self.world.policies.current(), self)
         back = await undoing.requests(record, self.world, looking)
-        return undoing.merged([await self.submit(caller, request) for request in back])
+        return undoing.told([await self.submit(caller, request) for request in back], record)
 
     async def settled(self, record: Record) -> Record:
         """Look what became of a record that nobody runs any more, or whose items are uncertain or unproved."""
@@ -217,6 +235,16 @@ class MailService:
         call = Call(self.world, owner(), await self.world.policies.current(), self)
         planned = (await self._planned_again(call, record))[2]
         return planned | Plan(review=await showing.messages(planned, self.world))
+
+    async def shown(self, operation_id: str) -> Sequence[ReviewLine]:
+        """Return everything a waiting operation would do, for its owner: looked up now, else as it was when it was asked."""
+        try:
+            return showing.lines(await self.review(operation_id))
+        except Unavailable as error:
+            kept = await self.world.journal.shown(operation_id)
+            if kept is None:
+                raise
+            return showing.as_asked(kept, error)
 
     async def _planned_again(self, call: Call, record: Record) -> tuple[Operation, Request, Plan, str]:
         body = await self.world.journal.body(record.id)
@@ -260,9 +288,9 @@ class MailService:
         usage = await self.world.journal.usage(counted, but=but) if counted else {}
         return decide(call.policy, call.caller, plan, usage, self.world.clock.now())
 
-    async def _ask(self, opening: Opening, lifetime: timedelta) -> Outcome[Result]:
-        expires = self.world.clock.now() + lifetime
-        record = await self.world.journal.open(replace(opening, status=Status.PENDING, expires=expires))
+    async def _ask(self, opening: Opening, doing: Plan, lifetime: timedelta) -> Outcome[Result]:
+        expires, shown = self.world.clock.now() + lifetime, await showing.kept(doing, self.world)
+        record = await self.world.journal.open(replace(opening, status=Status.PENDING, expires=expires, shown=shown))
         return standing(record)
 
     async def _read(self, operation: Operation, request: Request, call: Call, opening: Opening) -> Outcome[Result]:

@@ -1,7 +1,12 @@
-"""Showing the owner which messages a waiting operation is about: who wrote what, marked as a stranger's words (N-6)."""
+"""Showing the owner what waits: everything it would do, and which messages it is about, marked as a stranger's words (N-6).
+
+It is looked up when the owner looks. What was seen when it was asked is kept beside the request, for an account that cannot be
+looked into by then; resuming plans again whatever was shown, and does nothing where that has changed.
+"""
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Sequence
 
@@ -13,7 +18,39 @@ from mcp_proton.services.presenting.answers import instant
 from mcp_proton.services.presenting.rows import people
 
 SHOWN = 20
+_LISTED = 50
 _log = logging.getLogger(__name__)
+
+
+def lines(planned: Plan) -> tuple[ReviewLine, ...]:
+    """Return a line for each effect, message, recipient, file and risk."""
+    effects = sorted(planned.impacts, key=lambda one: (one.effect, one.scope.mailbox or ""))
+    more = len(planned.targets) > _LISTED
+    return (
+        *(
+            ReviewLine(one.effect.meaning, f"{one.scope.account or ''} {one.scope.mailbox or ''}".strip())
+            for one in effects
+        ),
+        *(ReviewLine("message", str(handle)) for handle in planned.targets[:_LISTED]),
+        *([ReviewLine("messages", f"{len(planned.targets)} in all")] if more else []),
+        *(ReviewLine("to", one, untrusted=True) for one in planned.recipients),
+        *(ReviewLine("file", str(path)) for path in planned.paths),
+        *planned.review,
+    )
+
+
+async def kept(planned: Plan, world: World) -> str:
+    """Return the lines as they are now, to be kept. Which messages they are is kept for accounts of callers alone."""
+    theirs = tuple(handle for handle in planned.targets if world.settings.of_caller(handle.account))
+    found = await messages(Plan(targets=theirs), world) if theirs else ()
+    told = lines(planned | Plan(review=found))
+    return json.dumps([[one.label, one.value, one.untrusted, one.risk] for one in told], ensure_ascii=False)
+
+
+def as_asked(text: str, why: MailError) -> tuple[ReviewLine, ...]:
+    """Return lines that were kept, led by why they are not of now."""
+    told = f"{why.message}. If anything has changed since, it will not be done"
+    return (ReviewLine("as it was when it was asked", told), *(ReviewLine(*one) for one in json.loads(text)))
 
 
 async def messages(planned: Plan, world: World) -> tuple[ReviewLine, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from mcp_proton.domain.context import Context
 from mcp_proton.domain.errors import Conflict, Unsupported
@@ -29,6 +30,9 @@ class TakenBack(Result):
 
 async def requests(record: Record, world: World, ctx: Context) -> Sequence[Request]:
     """Return what takes it back. `Conflict` where nothing was done, `Unsupported` where nothing can take it back."""
+    if record.status is Status.EXECUTING:
+        next_step = "wait for its end, or stop it by `operations_cancel`, and take back what it did by then"
+        raise Conflict("it is still being done", code="still_running", next=next_step)
     if record.status not in (Status.SUCCEEDED, Status.PARTIALLY_SUCCEEDED):
         raise Conflict("nothing of this operation was done", code="nothing_done", next="there is nothing to take back")
     operation = primitive(world.catalog.by_name[record.operation])
@@ -41,6 +45,17 @@ async def requests(record: Record, world: World, ctx: Context) -> Sequence[Reque
         if back:
             return back
     raise Unsupported("this cannot be taken back", code="irreversible", next="nothing was done")
+
+
+def told(outcomes: Sequence[Outcome[Result]], record: Record) -> Outcome[Result]:
+    """Tell how the steps ended, and that what is uncertain was not touched: nobody knows yet whether it is there."""
+    whole = merged(outcomes)
+    if not record.counts.get(Ending.UNCERTAIN):
+        return whole
+    later = (
+        "what became of some of it is not known yet; ask again in two minutes, and what is there by then is taken back"
+    )
+    return replace(whole, next="; ".join(filter(None, (whole.next, later))))
 
 
 def merged(outcomes: Sequence[Outcome[Result]]) -> Outcome[Result]:

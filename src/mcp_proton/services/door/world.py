@@ -31,6 +31,8 @@ class Settings:
     timezone: ZoneInfo = field(default_factory=lambda: ZoneInfo("UTC"))
     accounts_of: Callable[[str], frozenset[str] | None] = lambda _: None
     """The accounts a client was given; None: all of them."""
+    of_caller: Callable[[str], bool] = lambda _: False
+    """Whether an account is reached with its caller's token: only while that caller asks can it be looked into."""
     reviews: Callable[[str], bool] = lambda _: False
     """Whether the owner declared a client a review channel."""
     background_from: int = 500

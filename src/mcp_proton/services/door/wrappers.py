@@ -17,6 +17,7 @@ from mcp_proton.domain.powers import Conversation, Correspondence, ServerPowers,
 from mcp_proton.domain.query import Query
 from mcp_proton.domain.transfer import Whole
 from mcp_proton.domain.walk import Interval, Stretch
+from mcp_proton.domain.watching import Watch
 
 T = TypeVar("T")
 
@@ -115,6 +116,10 @@ class RetryReads:
         """Tried twice."""
         return await _twice(lambda: self._inner.headers(handles))
 
+    def watch(self) -> Watch:
+        """As it is: it connects again by itself."""
+        return self._inner.watch()
+
     async def set_flags(self, handles: Sequence[Handle], change: FlagChange) -> Sequence[Fate]:
         """Never repeated."""
         return await self._inner.set_flags(handles, change)
@@ -176,6 +181,11 @@ class RetryReads:
     async def identities(self) -> Sequence[Identity]:
         """Tried twice."""
         return await _twice(self._inner.identities)
+
+    @property
+    def trashes_drafts(self) -> bool:
+        """As the backend says."""
+        return self._inner.trashes_drafts
 
     @property
     def submits(self) -> Submits | None:

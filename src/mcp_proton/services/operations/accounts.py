@@ -185,7 +185,7 @@ async def report(request: CapabilitiesReport, ctx: Context) -> Capabilities:
                 verb=block.row.verb,
                 source=", ".join(block.sources),
                 target=", ".join(block.targets),
-                result=block.row.result,
+                result=block.row.told,
                 evidence=block.row.known_by,
                 refused=block.row.refused,
             )

@@ -12,7 +12,7 @@ from typing import Annotated
 from pydantic import Field
 
 from mcp_proton.domain.context import Context
-from mcp_proton.domain.effects import Effect
+from mcp_proton.domain.effects import DESTRUCTIVE, Effect
 from mcp_proton.domain.errors import Invalid
 from mcp_proton.domain.handles import Handle
 from mcp_proton.domain.operation import Finer, Operation, Request, Result
@@ -23,7 +23,7 @@ from mcp_proton.services.acting import foreseeing
 from mcp_proton.services.fields import Mark, OneHandle, Ours
 from mcp_proton.services.presenting.attached import Index
 from mcp_proton.services.presenting.filed import Undone, undone
-from mcp_proton.services.writing import answering, letters, redrafting, reviewed, versions
+from mcp_proton.services.writing import answering, discarding, letters, redrafting, reviewed, versions
 from mcp_proton.services.writing.addressees import Recipients, Sender
 from mcp_proton.services.writing.redrafting import Digest
 from mcp_proton.services.writing.written import (
@@ -210,8 +210,9 @@ async def update_plan(request: DraftsUpdate, ctx: Context) -> Finer:
     """DRAFT in Drafts, and what becomes of the version before."""
     account = Handle.parse(request.draft).account
     box = await ctx.mailbox_of(Handle.parse(request.draft))
-    gone = (await foreseeing.mailbox("destroy", box, ctx)).result
-    lines = [ReviewLine("replaces", f"the draft {request.draft}, which is then {gone}", risk=True)]
+    row = await discarding.foreseen(box, ctx)
+    risk = bool(row.effects & DESTRUCTIVE)
+    lines = [ReviewLine("replaces", f"the draft {request.draft}, which is then {row.result}", risk=risk)]
     if request.unfinished:
         dropped = ", ".join(request.unfinished)
         lines.append(

@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import Field
 
 from mcp_proton.domain.context import Context
-from mcp_proton.domain.effects import Effect
+from mcp_proton.domain.effects import DESTRUCTIVE, Effect
 from mcp_proton.domain.errors import Invalid
 from mcp_proton.domain.handles import Handle
 from mcp_proton.domain.mail import Mailbox, Role
@@ -24,7 +24,7 @@ from mcp_proton.services.presenting.attached import ListedAttachment, listed
 from mcp_proton.services.presenting.budget import DEFAULT_TOKENS, MaxTokens, cut
 from mcp_proton.services.presenting.filed import Filed, filed, parsed
 from mcp_proton.services.presenting.rows import Reach, Row, reach, row, shown_at
-from mcp_proton.services.writing import redrafting, versions
+from mcp_proton.services.writing import discarding, redrafting, versions
 from mcp_proton.services.writing.written import Thread
 
 
@@ -45,7 +45,7 @@ class DraftsList(Request):
 
 
 class DraftsDiscard(Request):
-    """Delete drafts for good."""
+    """Delete drafts for good (on Gmail: move them to Trash)."""
 
     messages: Handles
 
@@ -131,22 +131,23 @@ async def list_plan(request: DraftsList, ctx: Context) -> Finer:
 
 
 async def discard_plan(request: DraftsDiscard, ctx: Context) -> Finer:
-    """DRAFT where they are, which must be Drafts; discarding is for good."""
+    """DRAFT where they are, which must be Drafts; discarding is for good, or into Trash."""
     lines = []
     for source, count in await foreseeing.sources(request.messages, ctx):
         if source.role is not Role.DRAFTS:
             raise Invalid("one of these is no draft", code="not_a_draft", next="`messages_trash` puts mail into Trash")
-        told = (await foreseeing.mailbox("destroy", source, ctx)).result
-        lines.append(ReviewLine(f"{count} draft{'' if count == 1 else 's'} in {source.path}", told, risk=True))
+        row = await discarding.foreseen(source, ctx)
+        risk = bool(row.effects & DESTRUCTIVE)
+        lines.append(ReviewLine(f"{count} draft{'' if count == 1 else 's'} in {source.path}", row.result, risk=risk))
     return Finer(review=tuple(lines))
 
 
 async def discard(request: DraftsDiscard, ctx: Context) -> Filed:
-    """Delete them, and what is kept of them here."""
+    """Take them away, and what is kept of them here."""
 
     async def act(backend: MailBackend, box: Mailbox, handles: Sequence[Handle]) -> Sequence[Fate]:
         known = {one.handle: one.message_id for one in await backend.envelopes(handles)}
-        fates = await backend.destroy(handles)
+        fates = await discarding.discard(handles, backend)
         for fate in fates:
             if fate.ending is Ending.DONE and known.get(fate.handle):
                 await ctx.draft_notes.forget(box.account, known[fate.handle])

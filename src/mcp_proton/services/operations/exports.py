@@ -15,11 +15,13 @@ from mcp_proton.domain.effects import Effect
 from mcp_proton.domain.errors import MailError
 from mcp_proton.domain.handles import Handle
 from mcp_proton.domain.mail import Mailbox
-from mcp_proton.domain.operation import Operation, Request, Result, Shorthand
+from mcp_proton.domain.operation import Finer, Operation, Request, Result, Shorthand
 from mcp_proton.domain.outcome import INLINE, Ending, Fate, Status
+from mcp_proton.domain.plan import ReviewLine
 from mcp_proton.domain.ports import MailBackend
 from mcp_proton.domain.transfer import Export, Form
 from mcp_proton.mime.file_names import file_name
+from mcp_proton.services.acting import foreseeing
 from mcp_proton.services.asking import matching
 from mcp_proton.services.fields import LocalPath, ManyHandles, Mark
 from mcp_proton.services.presenting.filed import Undone, only_reason, parsed, undone
@@ -55,7 +57,8 @@ class Exported(Result):
     """What was written. `path` is the folder of EML files or the mbox (mboxrd), `manifest` names every message in it.
 
     `done` were written now, `already` are in it from before or under another handle; `size` is in octets as the server has
-    them. An mbox that is not complete ends in `.part`; ask again with the same `name` to go on.
+    them. An mbox that is not complete ends in `.part`; ask again with the same `name` to go on. `withheld`: what the files
+    lack, since the server does not give it out.
     """
 
     path: str
@@ -67,6 +70,7 @@ class Exported(Result):
     not_done: list[Undone] = []
     failed: int = 0
     left: int = 0
+    withheld: list[str] = []
     state: str | None = None
     more: str | None = None
 
@@ -85,6 +89,12 @@ async def pin(request: ExportsCreate, ctx: Context) -> ExportsCreate:
     """Fix the name, so that an interrupted export is gone on with and not begun anew."""
     name = request.name or ctx.clock.now().astimezone(ctx.timezone).strftime("mail %Y-%m-%d %H.%M.%S")
     return request.model_copy(update={"name": file_name(name), "folder": request.folder.expanduser()})
+
+
+async def plan(request: ExportsCreate, ctx: Context) -> Finer:
+    """Say beforehand what the files will lack."""
+    lacking = foreseeing.withheld(request.messages, ctx)
+    return Finer(review=tuple(ReviewLine("not in the files", line, risk=True) for line in lacking))
 
 
 async def export(request: ExportsCreate, ctx: Context) -> Exported:
@@ -120,6 +130,7 @@ async def export(request: ExportsCreate, ctx: Context) -> Exported:
             not_done=[undone(one) for one in others],
             failed=tally.counts[Ending.FAILED] if tally.counts[Ending.FAILED] > len(others) else 0,
             left=tally.left,
+            withheld=list(foreseeing.withheld(request.messages, ctx)),
             state=None if tally.ended is Status.SUCCEEDED else tally.ended.value,
             more="operations_status names every message" if len(tally.others) >= INLINE else None,
         )
@@ -160,6 +171,7 @@ exports_create = Operation(
     purpose=Effect.EXPORT,
     perform=export,
     pin=pin,
+    plan=plan,
     look=look,
     chunked=True,
     repeatable=True,

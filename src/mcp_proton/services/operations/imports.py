@@ -6,7 +6,6 @@ repeated: what became of it is looked for, by this process or the next. An impor
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -15,23 +14,22 @@ from typing import Annotated
 
 from mcp_proton.domain.context import Context
 from mcp_proton.domain.effects import Effect
-from mcp_proton.domain.errors import Conflict, MailError, Unavailable
+from mcp_proton.domain.errors import Conflict, MailError
 from mcp_proton.domain.handles import Handle
-from mcp_proton.domain.mail import Mailbox
+from mcp_proton.domain.mail import Mailbox, Role
 from mcp_proton.domain.operation import Finer, Operation, Request, Result
 from mcp_proton.domain.outcome import INLINE, Ending, Fate, Proof, Status, Tally
 from mcp_proton.domain.plan import ReviewLine
 from mcp_proton.domain.ports import MailBackend
 from mcp_proton.domain.transfer import Entry, Source
 from mcp_proton.services.acting import foreseeing
+from mcp_proton.services.asking.moving import MessagesMove
 from mcp_proton.services.fields import Account, LocalPath, MailboxField, Mark, OneHandle, Ours, Preview, Stranger
 from mcp_proton.services.presenting.filed import only_reason
+from mcp_proton.services.transferring import bringing
 from mcp_proton.services.transferring.present import Present, unsettled
 
-SETTLED = 90.0
-"""Seconds after which a server shows what it was told to store, if it ever will (Bridge: two of its polls)."""
 _KEPT_FLAGS = frozenset({"seen", "flagged", "answered", "draft", "forwarded"})
-_UNREACHABLE = frozenset({"service_unavailable", "auth_failed", "untrusted_server", "not_synced"})
 _PROBLEMS = {
     "too_large": "it is larger than any mail",
     "unreadable": "the file cannot be read",
@@ -122,9 +120,7 @@ async def put(request: ImportsCreate, ctx: Context) -> Imported:
     """Append them, one after the other. Imports into one account take turns: each sees what the one before it did."""
     account = ctx.account(request.account)
     box = await ctx.mailbox(account, request.to)
-    earlier = {fate.handle: fate for fate in await ctx.earlier()}
-    if any(fate.ending is Ending.UNCERTAIN for fate in earlier.values()):
-        await asyncio.sleep(SETTLED)
+    earlier = await bringing.earlier(ctx)
     async with ctx.writing(f"{account} imports"), _same(request, ctx) as source:
         entries = {_item(box, entry): entry for entry in source.entries}
         identities = frozenset(entry.identity for entry in source.entries)
@@ -134,20 +130,12 @@ async def put(request: ImportsCreate, ctx: Context) -> Imported:
             putting.note(entry, earlier.get(item))
 
         async def act(backend: MailBackend, box: Mailbox, items: Sequence[Handle]) -> Sequence[Fate]:
-            fates: list[Fate] = []
-            for item in items:
+            async def bring(item: Handle) -> Fate:
                 known = earlier.get(item)
-                if known is not None and known.ending is Ending.DONE:
-                    fates.append(known)
-                    continue
-                fate = await putting.one(item, entries[item], backend, box)
-                if fate.code in _UNREACHABLE and not fates:
-                    raise Unavailable(fate.why or "the mail server cannot be reached", code=fate.code)
-                fates.append(fate)
-                if fate.code in _UNREACHABLE:
-                    break
-            left = items[len(fates) :]
-            return [*fates, *(Fate(one, Ending.FAILED, "not_attempted", "the one before it failed") for one in left)]
+                done = known is not None and known.ending is Ending.DONE
+                return known if known and done else await putting.one(item, entries[item], backend, box)
+
+            return await bringing.in_turn(items, bring)
 
         known = {item: entry.identity for item, entry in entries.items() if entry.identity}
         tally = await ctx.batch(list(entries), act, "importing", known=known)
@@ -215,7 +203,16 @@ async def look(request: ImportsCreate, fates: Sequence[Fate], age: float, ctx: C
             known = {_item(box, entry): entry.identity for entry in source.entries}
         fates = [replace(fate, identity=fate.identity or known.get(fate.handle)) for fate in fates]
     present = await Present.looked(box, frozenset(fate.identity for fate in fates if fate.identity), ctx)
-    return [present.judged(fate, settled=age >= SETTLED) for fate in fates]
+    return [present.judged(fate, settled=age >= bringing.SETTLED) for fate in fates]
+
+
+def take_back(request: ImportsCreate, fates: Sequence[Fate]) -> Sequence[Request]:
+    """What this import put there goes into Trash, where it is still the message that was put there.
+
+    What was in the account already has no part in it, and what somebody moved since is left where it is by now.
+    """
+    mine = [str(one.now) for one in fates if one.now is not None and one.now.tag == one.handle.tag]
+    return [MessagesMove(messages=tuple(mine), to=Role.TRASH.value)] if mine else []
 
 
 @asynccontextmanager
@@ -275,6 +272,7 @@ imports_create = Operation(
     pin=pin,
     plan=plan,
     look=look,
+    undo=take_back,
     chunked=True,
     repeatable=True,
     example={"path": "/home/me/Mail/old.mbox", "to": "archive"},

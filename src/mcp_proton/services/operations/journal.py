@@ -201,7 +201,8 @@ async def undo(request: OperationsUndo, ctx: Context) -> Outcome[Result]:
 
 
 async def cancel(request: OperationsCancel, ctx: Context) -> Outcome[Result]:
-    """Cancel what still waits, stop what runs between two messages; anything else is told as it stands."""
+    """Cancel what still waits, stop what runs between two messages; anything else (it ran out) is told as it stands."""
+    await ctx.journal.expire(ctx.clock.now())
     record = await ctx.journal.read(request.operation_id, ctx.caller)
     if record.status is Status.EXECUTING:
         record = await ctx.journal.stop(record.id)

@@ -188,6 +188,7 @@ mailboxes_list = Operation(
     perform=list_mailboxes,
     repeatable=True,
     uri="mail://{account}/mailboxes",
+    followed=True,
     example={"account": "personal"},
 )
 

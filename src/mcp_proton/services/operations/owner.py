@@ -52,17 +52,8 @@ class ShownApproval(Result):
 
 
 async def show(request: ApprovalsShow, ctx: Context) -> ShownApproval:
-    """Plan it again and show the plan."""
+    """Show what it would do: looked up now, else as it was when it was asked."""
     record = await ctx.journal.read(request.operation_id, ctx.caller)
-    planned = await ctx.review(record.id)
-    effects = [
-        ShownLine(label=one.effect.meaning, value=f"{one.scope.account or ''} {one.scope.mailbox or ''}".strip())
-        for one in sorted(planned.impacts, key=lambda one: (one.effect, one.scope.mailbox or ""))
-    ]
-    targets = [ShownLine(label="message", value=str(handle)) for handle in planned.targets[:50]]
-    more = [ShownLine(label="messages", value=f"{len(planned.targets)} in all")] if len(planned.targets) > 50 else []
-    addressed = [ShownLine(label="to", value=one, from_stranger=True) for one in planned.recipients]
-    files = [ShownLine(label="file", value=str(path)) for path in planned.paths]
     return ShownApproval(
         operation_id=record.id,
         operation=record.operation,
@@ -70,7 +61,7 @@ async def show(request: ApprovalsShow, ctx: Context) -> ShownApproval:
         state=record.status.value,
         summary=record.summary,
         expires_at=instant(record.expires) if record.expires else None,
-        lines=[*effects, *targets, *more, *addressed, *files, *(_line(one) for one in planned.review)],
+        lines=[_line(one) for one in await ctx.shown(record.id)],
     )
 
 

@@ -124,6 +124,8 @@ messages_list = Operation(
     effects=frozenset({Effect.LIST}),
     perform=list_messages,
     repeatable=True,
+    uri="mail://{account}/mailboxes/{mailbox}",
+    followed=True,
     example={"mailbox": "inbox", "limit": 25},
 )
 

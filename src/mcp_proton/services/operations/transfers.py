@@ -6,7 +6,6 @@ Asked for again, a transfer goes on: what is there already and is the same is no
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated
@@ -15,7 +14,7 @@ from pydantic import Field
 
 from mcp_proton.domain.context import Context
 from mcp_proton.domain.effects import Effect
-from mcp_proton.domain.errors import Invalid, MailError, Unavailable
+from mcp_proton.domain.errors import Invalid, MailError
 from mcp_proton.domain.handles import SLUG, Handle
 from mcp_proton.domain.mail import Mailbox, Role
 from mcp_proton.domain.operation import Finer, Operation, Request
@@ -26,17 +25,14 @@ from mcp_proton.services.acting import foreseeing
 from mcp_proton.services.asking.moving import MessagesMove
 from mcp_proton.services.fields import MailboxField, ManyHandles, Mark, Ours, Preview, Text
 from mcp_proton.services.presenting.filed import Filed, filed, parsed
-from mcp_proton.services.transferring import carrying, losses
+from mcp_proton.services.transferring import bringing, carrying, losses
 from mcp_proton.services.transferring.arrivals import looked, trashed
 from mcp_proton.services.transferring.carrying import Carrying
 from mcp_proton.services.transferring.present import named, parted
 
-SETTLED = 90.0
-"""Seconds after which a server shows what it was told to store, if it ever will (Bridge: two of its polls)."""
 STEP = 20
 """Messages a step: both accounts are held for no longer than that."""
 SOURCE_KEPT, WAS_THERE = "source_kept", "was_there"
-_UNREACHABLE = frozenset({"service_unavailable", "auth_failed", "untrusted_server", "not_synced"})
 Target = Annotated[str, Field(pattern=rf"^{SLUG}$"), Mark.ACCOUNT]
 
 
@@ -52,10 +48,14 @@ class MessagesTransfer(Request):
 
 
 class Transferred(Filed):
-    """How it ended; every copy that is called done was read again and is the same. `lost`: what of which was not kept."""
+    """How it ended; every copy that is called done was read again and is the same. `lost`: what of which was not kept.
+
+    `withheld`: what a copy lacks where its source does not give it out; the original has it.
+    """
 
     kept: str
     lost: dict[str, list[str]] = {}
+    withheld: list[str] = []
 
 
 async def ready(request: MessagesTransfer, ctx: Context) -> Finer:
@@ -69,6 +69,7 @@ async def pin(request: MessagesTransfer, ctx: Context) -> MessagesTransfer:
     box = await ctx.mailbox(ctx.account(request.account), request.to)
     envelopes = await carrying.seen(parsed(request.messages), ctx)
     lines = losses.foreseen(envelopes, await losses.labels_of(envelopes, ctx), ctx.backend(box.account))
+    lines = (*lines, *foreseeing.withheld(request.messages, ctx))
     return request.model_copy(update={"to": box.path, "losses": lines})
 
 
@@ -104,33 +105,19 @@ async def transfer(request: MessagesTransfer, ctx: Context) -> Transferred:
     """Carry them, one after the other. What is put into one account takes turns: each sees what the one before it did."""
     box = await ctx.mailbox(ctx.account(request.account), request.to)
     handles = parsed(request.messages)
-    earlier = {fate.handle: fate for fate in await ctx.earlier()}
-    if any(fate.ending is Ending.UNCERTAIN for fate in earlier.values()):
-        await asyncio.sleep(SETTLED)
+    earlier = await bringing.earlier(ctx)
     async with ctx.writing(f"{box.account} imports"):
         carrying = await Carrying.begun(box, handles, ctx)
 
         async def act(backend: MailBackend, source: Mailbox, items: Sequence[Handle]) -> Sequence[Fate]:
             over = [fate for one in items if (fate := earlier.get(one)) and fate.ending is Ending.DONE]
-            fates = await _copied([one for one in items if one not in {it.handle for it in over}], backend, carrying)
+            left = [one for one in items if one not in {it.handle for it in over}]
+            fates = await bringing.in_turn(left, lambda item: carrying.one(item, backend))
             return [*over, *(await _removed(fates, backend, source, ctx) if request.move else fates)]
 
         tally = await ctx.batch(handles, act, "transferring", known=carrying.identify, step=STEP, into=box.account)
         row = await foreseeing.mailbox("append", box, ctx)
-    return _told(tally, request, row.result)
-
-
-async def _copied(items: Sequence[Handle], backend: MailBackend, carrying: Carrying) -> list[Fate]:
-    """Bring them there, until an account cannot be reached."""
-    fates: list[Fate] = []
-    for item in items:
-        fates.append(fate := await carrying.one(item, backend))
-        if fate.code in _UNREACHABLE and fate.ending is Ending.FAILED:
-            if len(fates) == 1:
-                raise Unavailable(fate.why or "the mail server cannot be reached", code=fate.code)
-            break
-    left = items[len(fates) :]
-    return [*fates, *(Fate(one, Ending.FAILED, "not_attempted", "the one before it failed") for one in left)]
+    return _told(tally, request, row.result, foreseeing.withheld(request.messages, ctx))
 
 
 async def _removed(fates: Sequence[Fate], backend: MailBackend, source: Mailbox, ctx: Context) -> list[Fate]:
@@ -173,7 +160,7 @@ def _moved(fate: Fate, removal: Fate | None) -> Fate:
 async def look(request: MessagesTransfer, fates: Sequence[Fate], age: float, ctx: Context) -> Sequence[Fate]:
     """Look which of them are there, and where the originals are."""
     box = await ctx.mailbox(ctx.account(request.account), request.to)
-    return await looked(fates, box, settled=age >= SETTLED, age=age, moved=request.move, ctx=ctx)
+    return await looked(fates, box, settled=age >= bringing.SETTLED, age=age, moved=request.move, ctx=ctx)
 
 
 async def originals(request: MessagesTransfer, fates: Sequence[Fate], age: float, ctx: Context) -> Sequence[Fate]:
@@ -198,14 +185,14 @@ def take_back(request: MessagesTransfer, fates: Sequence[Fate]) -> Sequence[Requ
     return [*restored, *([MessagesMove(messages=tuple(copies), to=Role.TRASH.value)] if copies else [])]
 
 
-def _told(tally: Tally, request: MessagesTransfer, kept: str) -> Transferred:
+def _told(tally: Tally, request: MessagesTransfer, kept: str, withheld: Sequence[str]) -> Transferred:
     told = filed(tally, request.messages)
     lost = {
         fate.now: fate.why.removeprefix(losses.PREFIX) if fate.why and fate.why.startswith(losses.PREFIX) else ""
         for fate in tally.done
         if fate.now is not None
     }
-    return Transferred(**told.model_dump(), kept=kept, lost=losses.grouped(lost))
+    return Transferred(**told.model_dump(), kept=kept, lost=losses.grouped(lost), withheld=list(withheld))
 
 
 messages_transfer = Operation(

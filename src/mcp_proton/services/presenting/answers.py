@@ -12,8 +12,6 @@ from mcp_proton.domain.operation import Result
 from mcp_proton.domain.outcome import Outcome
 from mcp_proton.services.fields import untrusted_names
 
-_NOTHING: tuple[Any, ...] = ("", [], {})
-
 
 def answer(outcome: Outcome[Result]) -> dict[str, Any]:
     """Return the answer as JSON values: `status` first, then the result's fields, then what to do next."""
@@ -39,7 +37,8 @@ def answer(outcome: Outcome[Result]) -> dict[str, Any]:
 
 def instant(moment: datetime) -> str:
     """Format as RFC 3339 in UTC, to the second."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    in_utc = moment if moment.tzinfo is UTC else moment.astimezone(UTC)
+    return in_utc.isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 def _full(value: Any, names: set[str]) -> Any:
@@ -47,12 +46,12 @@ def _full(value: Any, names: set[str]) -> Any:
     if isinstance(value, dict):
         kept = {}
         for key, inner in value.items():
-            if isinstance(inner, dict | list):
+            if isinstance(inner, (dict, list)):
                 inner = _full(inner, names)  # noqa: PLW2901 - the same thing, without what says nothing
-            if inner is not None and inner not in _NOTHING:
+            if inner or isinstance(inner, (bool, int, float)):
                 kept[key] = inner
         names.update(kept)
         return kept
     if isinstance(value, list):
-        return [_full(inner, names) if isinstance(inner, dict | list) else inner for inner in value]
+        return [_full(inner, names) if isinstance(inner, (dict, list)) else inner for inner in value]
     return value

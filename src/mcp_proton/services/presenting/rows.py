@@ -65,21 +65,23 @@ def row(
     excerpt: str = "",
 ) -> Row:
     """Show an envelope. `outgoing` shows to whom instead of from whom."""
-    when = envelope.received or envelope.date
-    return Row(
-        handle=str(envelope.handle),
-        date=instant(when) if when else None,
-        **{"from": "" if outgoing else people(envelope.sender)},
-        to=people((*envelope.to, *envelope.cc)) if outgoing else "",
-        subject=envelope.subject,
-        unread=Flag.SEEN not in envelope.flags,
-        flagged=Flag.FLAGGED in envelope.flags,
-        answered=Flag.ANSWERED in envelope.flags,
-        draft=Flag.DRAFT in envelope.flags,
-        attachments=bool(envelope.has_attachments),
-        mailbox=mailbox,
-        why=list(why),
-        excerpt=excerpt,
+    when, flags = envelope.received or envelope.date, envelope.flags
+    side, whom = ("to", (*envelope.to, *envelope.cc)) if outgoing else ("from", envelope.sender)
+    return Row.model_validate(
+        {
+            "handle": str(envelope.handle),
+            "date": instant(when) if when else None,
+            side: people(whom),
+            "subject": envelope.subject,
+            "unread": Flag.SEEN not in flags,
+            "flagged": Flag.FLAGGED in flags,
+            "answered": Flag.ANSWERED in flags,
+            "draft": Flag.DRAFT in flags,
+            "attachments": bool(envelope.has_attachments),
+            "mailbox": mailbox,
+            "why": list(why),
+            "excerpt": excerpt,
+        }
     )
 
 

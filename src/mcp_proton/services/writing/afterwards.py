@@ -19,7 +19,7 @@ from mcp_proton.domain.outgoing import Octets, Trace
 from mcp_proton.domain.ports import FlagChange, MailBackend
 from mcp_proton.domain.sendings import Sending, Stage
 from mcp_proton.services.spooling import spooled
-from mcp_proton.services.writing import letters
+from mcp_proton.services.writing import discarding, letters
 from mcp_proton.services.writing.dispatching import power
 from mcp_proton.services.writing.written import Written
 
@@ -104,7 +104,7 @@ async def _draft(sending: Sending, backend: MailBackend, ctx: Context) -> tuple[
         if await power(backend).anchor(sending.draft) is not None:
             return sending, "the server removes it"
         async with ctx.writing(sending.account):
-            fate = (await backend.destroy([sending.draft]))[0]
+            fate = (await discarding.discard([sending.draft], backend))[0]
     except Stale:
         fate = Fate.done(sending.draft)
     except MailError as error:
@@ -113,7 +113,7 @@ async def _draft(sending: Sending, backend: MailBackend, ctx: Context) -> tuple[
         return sending, f"still there: {fate.code}"
     sending = replace(sending, draft=None)
     await _kept(sending, ctx)
-    return sending, "removed"
+    return sending, "moved to Trash" if backend.trashes_drafts else "removed"
 
 
 async def _kept(sending: Sending, ctx: Context) -> None:

@@ -20,7 +20,7 @@ from mcp_proton.domain.outgoing import Letter
 from mcp_proton.domain.ports import MailBackend, Page
 from mcp_proton.domain.query import All, MessageId
 from mcp_proton.mime.header.headers import Headers, message_ids
-from mcp_proton.services.writing import letters, redrafting
+from mcp_proton.services.writing import discarding, letters, redrafting
 from mcp_proton.services.writing.redrafting import Stored
 from mcp_proton.services.writing.written import Thread, Written
 
@@ -86,7 +86,7 @@ class _Putting:
         if self.old is None:
             return Fate.done(item, now, identity=identity)
         try:
-            fate = (await backend.destroy([self.old.handle]))[0]
+            fate = (await discarding.discard([self.old.handle], backend))[0]
         except MailError as error:
             fate = Fate.of_error(self.old.handle, error)
         if fate.ending is Ending.UNCERTAIN:
@@ -169,7 +169,7 @@ async def _alone(fate: Fate, strays: Sequence[Handle], backend: MailBackend) -> 
     seen = replace(fate, proof=Proof.SEEN)
     if not strays:
         return seen
-    gone = await backend.destroy(strays)
+    gone = await discarding.discard(strays, backend)
     if all(one.ending is Ending.DONE for one in gone):
         return replace(seen, code="stray_removed", why="the server had made it twice; the other one was removed")
     return replace(seen, code="stray_left", why=f"the server made it twice; the other one is {strays[0]}")

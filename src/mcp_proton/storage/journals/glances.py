@@ -52,13 +52,18 @@ class Glances:
         return self._waiting[0][2] if self._waiting else None
 
     async def flush(self) -> None:
-        """Write what waits. Raises `Unavailable` and keeps the rest when the store does not take it."""
+        """Write what waits. Raises `Unavailable` and keeps the rest when the store does not take it.
+
+        What is queued meanwhile waits for the next time: under load there is always a line more.
+        """
         async with self._flushing:
-            while self._waiting:
-                batch = [self._waiting[place] for place in range(min(BATCH, len(self._waiting)))]
+            waiting = len(self._waiting)
+            while waiting > 0:
+                batch = [self._waiting[place] for place in range(min(BATCH, waiting))]
                 await self._write(batch)
                 for _ in batch:
                     self._waiting.popleft()
+                waiting -= len(batch)
 
     async def aclose(self) -> None:
         """Write what waits, if that can be done, and stop."""

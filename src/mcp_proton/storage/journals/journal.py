@@ -62,7 +62,9 @@ class SqlJournal:
             row_ = row_of(opening, operation_id, opening.status, now)
             row_ |= {"runner": await self._runs(connection, opening.status)}
             row = (await connection.execute(insert(records).values(row_).returning(records))).one()
-            await connection.execute(insert(payloads), {"record": operation_id, "body": opening.body})
+            await connection.execute(
+                insert(payloads), {"record": operation_id, "body": opening.body, "shown": opening.shown}
+            )
             counted = use_rows(opening, operation_id, now)
             if counted:
                 await connection.execute(insert(uses), counted)
@@ -111,6 +113,12 @@ class SqlJournal:
         if found is None:
             raise NotFound("what was asked is no longer kept")
         return str(found)
+
+    async def shown(self, operation_id: str) -> str | None:
+        """Return what was kept to be shown; see the port."""
+        wanted = select(payloads.c.shown).where(payloads.c.record == operation_id)
+        async with self._database.reading() as connection:
+            return (await connection.execute(wanted)).scalar_one_or_none()
 
     async def advance(self, operation_id: str, before: Status, after: Status, *, code: str | None = None) -> Record:
         """Compare-and-set; see the port. An approval that ran out is never claimed, whoever comes how late."""

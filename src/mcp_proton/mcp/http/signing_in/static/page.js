@@ -70,6 +70,14 @@ async function enrol() {
   main.replaceChildren(Object.assign(document.createElement("h1"), { textContent: "The passkey was added." }));
 }
 
+// A program on this device is opened by its scheme, which browsers may not do by themselves.
+function go(to) {
+  location.assign(to);
+  if (/^https?:/.test(to)) return;
+  const link = Object.assign(document.createElement("a"), { href: to, textContent: "Open it" });
+  told.replaceChildren("The program has its answer once it opens. ", link);
+}
+
 async function letIn() {
   const scopes = [...document.querySelectorAll("input[name=scope]:checked")].map((one) => one.value);
   const credential = await used(JSON.parse(main.dataset.options));
@@ -79,11 +87,11 @@ async function letIn() {
     scopes,
     credential,
   });
-  location.assign(said.to);
+  go(said.to);
 }
 
 async function refuse() {
-  location.assign((await post("/sign-in/refuse", { flow: main.dataset.flow })).to);
+  go((await post("/sign-in/refuse", { flow: main.dataset.flow })).to);
 }
 
 function on(id, work) {

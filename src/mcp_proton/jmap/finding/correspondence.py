@@ -92,7 +92,7 @@ def _looked_for(at: int, scope: Sequence[Mailbox], addresses: Sequence[str], fie
 def _rows(scope: Sequence[Mailbox], answer: Object) -> list[Envelope]:
     """A row a message, in the first of these mailboxes that it is in."""
     rows = []
-    for email in map(values.mapping, values.sequence(answer.get("list"))[:LATEST]):
+    for email in values.listed(answer)[:LATEST]:
         places = values.keys_of(email.get("mailboxIds"))
         rows += [envelopes.envelope(box, email) for box in scope if box.id in places][:1]
     return rows

@@ -85,9 +85,8 @@ class Handing:
         made, submitted, _ = self.answers(told)
         if isinstance(made, MethodFailed):
             kind = made.kind
-        elif values.mapping(made.get("created") or {}).get("m") is not None:
+        elif values.entry(made, "created", "m") is not None:
             return False
         else:
-            refused = values.mapping(made.get("notCreated") or {}).get("m")
-            kind = values.text(values.mapping(refused or {}).get("type"))
+            kind = values.text((values.entry(made, "notCreated", "m") or {}).get("type"))
         return kind in _MISTAKEN and (isinstance(submitted, MethodFailed) or not submitted.get("created"))

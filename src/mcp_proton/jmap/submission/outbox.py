@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from mcp_proton.domain.errors import Ambiguous, MailError, Unsupported
@@ -16,27 +15,27 @@ from mcp_proton.domain.mail import Role
 from mcp_proton.domain.outgoing import Accepted, Capacity, Delivery, Submission
 from mcp_proton.imap.changing.appending import check_lines
 from mcp_proton.imap.tracing import Tracing
-from mcp_proton.jmap import blobs
 from mcp_proton.jmap.changing import appending, refusals
-from mcp_proton.jmap.errors import MethodFailed, ProtocolViolation, RequestRefused, unsure
-from mcp_proton.jmap.handing import Handing
+from mcp_proton.jmap.errors import MethodFailed, ProtocolViolation, RequestRefused, acted
 from mcp_proton.jmap.protocol import values
 from mcp_proton.jmap.protocol.client import Call
+from mcp_proton.jmap.submission import blobs
+from mcp_proton.jmap.submission.handing import Handing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from datetime import datetime
 
     from mcp_proton.domain.handles import Handle
     from mcp_proton.domain.mail import Identity, Mailbox
     from mcp_proton.domain.outgoing import Octets, Repetition, Trace
-    from mcp_proton.jmap.blobs import Blobs
     from mcp_proton.jmap.finding.search import Searches
-    from mcp_proton.jmap.handing import Answers
-    from mcp_proton.jmap.identities import Identities
     from mcp_proton.jmap.mailboxes import Mailboxes
     from mcp_proton.jmap.protocol.client import Client
     from mcp_proton.jmap.protocol.values import Object
+    from mcp_proton.jmap.submission.blobs import Blobs
+    from mcp_proton.jmap.submission.handing import Answers
+    from mcp_proton.jmap.submission.identities import Identities
 
 _ADDRESS = re.compile(r"[^\s<>\x00-\x1f\x7f@]{1,64}@[^\s<>\x00-\x1f\x7f@]{1,255}")
 _REPLY = re.compile(r"([245]\d\d)[ -]")
@@ -99,7 +98,7 @@ class Outbox:
         handing = await self._quickly(mail, submission)
         try:
             handing, answers = await self._handed_over(handing, mail)
-            with _reading():
+            with acted():
                 return await self._told(handing, answers, recipients)
         except Ambiguous as error:
             return Submission(Delivery.UNKNOWN, code=error.code, why=error.message)
@@ -134,7 +133,7 @@ class Outbox:
             if handing.carried is None:
                 raise
         else:
-            with _reading():
+            with acted():
                 if not handing.is_mistaken(answers):
                     return handing, answers
         handing = await self._surely(mail, handing)
@@ -170,15 +169,13 @@ class Outbox:
             if isinstance(reason, Ambiguous):
                 raise reason
             return _not_sent(reason.code, reason.message, stray=not await self._cleared(email_id))
-        done = values.mapping(submitted.get("created") or {}).get("s")
+        done = values.entry(submitted, "created", "s")
         if done is not None:
-            return Submission(
-                Delivery.ACCEPTED, _fates(recipients, values.mapping(done)), sent=handing.seen(email_id, looked)
-            )
-        why = values.mapping(submitted.get("notCreated") or {}).get("s")
+            return Submission(Delivery.ACCEPTED, _fates(recipients, done), sent=handing.seen(email_id, looked))
+        why = values.entry(submitted, "notCreated", "s")
         if why is None:
             raise refusals.not_told()
-        kind = values.text(values.mapping(why).get("type"))
+        kind = values.text(why.get("type"))
         code, words = _WHY.get(kind, ("server_refused", "the mail server refused to send it"))
         return _not_sent(code, words, stray=not await self._cleared(email_id))
 
@@ -186,18 +183,9 @@ class Outbox:
         """Take the message we just made, and that was not sent, away again. Whether that was done."""
         try:
             (answer,) = await self._client.ask(Call("Email/set", {"destroy": [email_id]}), changes=True)
+            return not isinstance(answer, MethodFailed) and email_id in values.sequence(answer.get("destroyed") or [])
         except MailError:
             return False
-        return not isinstance(answer, MethodFailed) and email_id in values.sequence(answer.get("destroyed") or [])
-
-
-@contextmanager
-def _reading() -> Iterator[None]:
-    """An answer that cannot be read says of nothing that it was not done."""
-    try:
-        yield
-    except ProtocolViolation as error:
-        raise unsure(error) from error
 
 
 def _places(boxes: Sequence[Mailbox]) -> tuple[Mailbox, Mailbox]:

@@ -8,9 +8,9 @@ from mcp_proton.domain.errors import Conflict, Invalid, MailError, Unsupported
 from mcp_proton.domain.mail import Identity
 from mcp_proton.domain.powers import lacking
 from mcp_proton.jmap.changing import refusals
-from mcp_proton.jmap.errors import MethodFailed
+from mcp_proton.jmap.errors import MethodFailed, acted
 from mcp_proton.jmap.protocol import values
-from mcp_proton.jmap.protocol.client import Call
+from mcp_proton.jmap.protocol.client import Call, sure
 from mcp_proton.jmap.protocol.session import SUBMISSION
 
 if TYPE_CHECKING:
@@ -36,15 +36,12 @@ class Identities:
             if SUBMISSION not in (await self._client.session()).capabilities:
                 raise Unsupported("this account cannot send by JMAP", code="sending_off")
             (answer,) = await self._mailboxes.along(Call("Identity/get", {"ids": None}))
-            if isinstance(answer, MethodFailed):
-                raise answer
-            told = [values.mapping(one) for one in values.sequence(answer.get("list"))[:MOST]]
             self._known = [
                 (
                     values.identifier(one.get("id")),
                     Identity(values.text(one.get("email")), values.text(one.get("name"))),
                 )
-                for one in told
+                for one in values.listed(sure(answer))[:MOST]
             ]
         return self._known
 
@@ -58,10 +55,11 @@ class Identities:
         if isinstance(answer, MethodFailed):
             self.made_here = answer.kind != "unknownMethod"
             raise refusals.of_method(answer) if self.made_here else lacking("make identities")
-        if values.mapping(answer.get("created") or {}).get("i") is not None:
-            return identity
-        refused = values.mapping(answer.get("notCreated") or {}).get("i")
-        raise refusals.not_told() if refused is None else _of_item(values.mapping(refused))
+        with acted():
+            if values.entry(answer, "created", "i") is not None:
+                return identity
+            refused = values.entry(answer, "notCreated", "i")
+            raise refusals.not_told() if refused is None else _of_item(refused)
 
 
 def _of_item(told: Object) -> MailError:

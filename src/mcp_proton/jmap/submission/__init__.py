@@ -1,0 +1,1 @@
+"""How mail leaves: the outbox, the one request that hands a mail over, its octets, and as whom it is sent."""
