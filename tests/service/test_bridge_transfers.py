@@ -107,14 +107,14 @@ async def test_what_bridge_does_not_give_out_is_said_before_and_after(desk: Desk
     assert [line for line in shown["would"] if line.startswith(f"not kept: {FROM_LINES}")], shown
     told = await desk.ask("messages_transfer", **asked)
     assert told["status"] == "ok"
-    assert told["left_out"][0].startswith(FROM_LINES)
+    assert told["withheld"][0].startswith(FROM_LINES)
     (copy,) = desk.work.boxes["Archive"].mail.values()
     assert b"First" in copy.mail.raw
     assert b"From here" not in copy.mail.raw, "where Bridge gives them out, nobody need be warned"
 
 
 async def test_into_bridge_nothing_is_said_of_what_comes_from_elsewhere(desk: Desk) -> None:
-    assert "left_out" not in await bring(desk)
+    assert "withheld" not in await bring(desk)
 
 
 async def test_an_export_of_bridge_says_what_its_files_lack(desk: Desk, tmp_path: Path) -> None:
@@ -131,7 +131,7 @@ async def test_an_export_of_bridge_says_what_its_files_lack(desk: Desk, tmp_path
     await desk.owner_asks("approvals_approve", operation_id=asked["operation_id"])
     told = await desk.ask("operations_resume", operation_id=asked["operation_id"])
     assert (told["status"], told["done"]) == ("ok", 1)
-    assert told["left_out"][0].startswith(FROM_LINES)
+    assert told["withheld"][0].startswith(FROM_LINES)
 
 
 async def test_out_of_bridge_the_original_is_trashed_by_its_own_recipe_and_seen_there(desk: Desk) -> None:

@@ -15,6 +15,7 @@ from mcp_proton.bridge.changing.labelling import Labelling
 from mcp_proton.bridge.changing.looking import MARKS
 from mcp_proton.bridge.changing.mailbox_changes import MailboxChanges
 from mcp_proton.bridge.changing.occurrences import SHOWING, Occurrences
+from mcp_proton.bridge.changing.reach import Reach
 from mcp_proton.bridge.changing.reattaching import Reattaching
 from mcp_proton.bridge.handing_over.appending import BridgeAppending
 from mcp_proton.bridge.handing_over.departed import Departed
@@ -107,14 +108,13 @@ class BridgeBackend(ImapBackend):
         known = self._occurrences = Occurrences(self._pool, self._known)
         self._flagging = Flagging(self._pool, self._mailbox_of, page=sending.PAGE)
         unstar = self._flagging.set_flags
-        moving = filing.Filing(self._pool, self._mailbox_of, self._homes, known, unstar, guarded=guarded_trash)
-        self._moving = moving
-        self._labelling = Labelling(self._pool, self._mailbox_of, self._homes, known)
-        self._reattaching = Reattaching(self._pool, self._mailbox_of, self._homes, known)
+        reach = Reach(self._pool, self._mailbox_of, self._homes, known)
+        self._moving = filing.Filing(reach, unstar, guarded=guarded_trash)
+        self._labelling = Labelling(reach)
+        self._reattaching = Reattaching(reach)
         # A star would hold what is destroyed.
-        unguarded = filing.Filing(self._pool, self._mailbox_of, self._homes, known, unstar)
-        self._destroying = Destroying(self._pool, self._mailbox_of, self._homes, known, unguarded)
-        self._proof = proof.Proving(self._pool, self._mailbox_of, known, unstar, guarded=guarded_trash)
+        self._destroying = Destroying(reach, filing.Filing(reach, unstar))
+        self._proof = proof.Proving(reach, unstar, guarded=guarded_trash)
         self._changes = MailboxChanges(self._pool, self._listed)
         departed = Departed()
         sent_lately = SentLately(self._searches, self._known, self.fetch)

@@ -53,7 +53,7 @@ class Consequence:
     """One row: what the verb does between these roles (None: whatever role), how it ends, and how we know.
 
     `kind`, `there` and `held` are conditions; None: whatever. `shown_by` names recordings and tables. `refused`: never
-    done; `result` says why and `instead` what to do. `left_out` is what of a message the server has and does not give out.
+    done; `result` says why and `instead` what to do. `withheld` is what of a message the server has and does not give out.
     """
 
     verb: str
@@ -69,12 +69,12 @@ class Consequence:
     shown_by: tuple[str, ...] = ()
     refused: bool = False
     instead: str | None = None
-    left_out: str | None = None
+    withheld: str | None = None
 
     @property
     def told(self) -> str:
         """What it does, and what it leaves out, as a person reads it."""
-        return f"{self.result}, without {self.left_out}" if self.left_out else self.result
+        return f"{self.result}, without {self.withheld}" if self.withheld else self.result
 
     @property
     def known_by(self) -> str:
@@ -158,9 +158,9 @@ class EffectTable:
         )
 
     @property
-    def left_out(self) -> str | None:
+    def withheld(self) -> str | None:
         """What of a message the server has and does not give out; None where nothing of that kind is known."""
-        return next((row.left_out for row in self.rows if row.verb == "fetch" and row.left_out), None)
+        return next((row.withheld for row in self.rows if row.verb == "fetch" and row.withheld), None)
 
 
 def _alike(row: Consequence) -> tuple[object, ...]:
@@ -183,7 +183,7 @@ def _row(row: Mapping[str, Any], source: Role | None, target: Role | None) -> Co
         shown_by=tuple(row.get("shown_by", ())),
         refused=row.get("refused", False),
         instead=row.get("instead"),
-        left_out=row.get("left_out"),
+        withheld=row.get("withheld"),
     )
 
 

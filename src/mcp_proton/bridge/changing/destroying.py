@@ -20,15 +20,12 @@ from mcp_proton.imap.groups import Group
 from mcp_proton.imap.mailboxes import wire_name
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from mcp_proton.bridge.changing.filing import Filing
-    from mcp_proton.bridge.changing.occurrences import Occurrences
+    from mcp_proton.bridge.changing.reach import Reach
     from mcp_proton.domain.handles import Handle
-    from mcp_proton.domain.mail import Mailbox
     from mcp_proton.imap.changing.fates import Fates
-    from mcp_proton.imap.changing.homes import Homes
-    from mcp_proton.imap.protocol.pool import Pool
 
 DESTROYING = frozenset({Role.TRASH, Role.DRAFTS})
 
@@ -36,17 +33,9 @@ DESTROYING = frozenset({Role.TRASH, Role.DRAFTS})
 class Destroying:
     """`filing` moves spam to Trash."""
 
-    def __init__(
-        self,
-        pool: Callable[[], Pool],
-        resolve: Callable[[Handle], Awaitable[Mailbox]],
-        homes: Homes,
-        occurrences: Occurrences,
-        filing: Filing,
-    ) -> None:
-        self._pool, self._resolve, self._homes = pool, resolve, homes
-        self._occurrences, self._filing = occurrences, filing
-        self._remover = Remover(homes)
+    def __init__(self, reach: Reach, filing: Filing) -> None:
+        self._reach, self._filing = reach, filing
+        self._remover = Remover(reach.homes)
 
     async def destroy(self, handles: Sequence[Handle]) -> list[Fate]:
         """These, and no others."""
@@ -59,15 +48,15 @@ class Destroying:
             else:
                 fates |= failed(group, _would_stay())
 
-        return await by_group(handles, self._resolve, act)
+        return await by_group(handles, self._reach.resolve, act)
 
     async def _expunged(self, group: Group, fates: Fates) -> None:
-        async with self._pool().writing(wire_name(group.mailbox), uidvalidity=group.uidvalidity) as box:
+        async with self._reach.pool().writing(wire_name(group.mailbox), uidvalidity=group.uidvalidity) as box:
             await self._remover.pages(box, group, fates, self._spared)
 
     async def _spared(self, page: Group, seen: Mapping[int, Seen]) -> Fates:
         fates: Fates = {}
-        labels = await self._occurrences.labels([seen[uid].mark for uid in page.uids])
+        labels = await self._reach.occurrences.labels([seen[uid].mark for uid in page.uids])
         sent = await self._sent(page, seen)
         for uid in page.uids:
             mark, handle = seen[uid].mark, page.handle(uid)
@@ -82,13 +71,13 @@ class Destroying:
         """What Drafts shows of mail that was sent in this half hour: to expunge that would delete the sent mail."""
         if page.mailbox.role is not Role.DRAFTS:
             return set()
-        boxes = await self._occurrences.of_roles({Role.SENT, Role.INBOX})
-        found = await self._occurrences.first_of(boxes, [seen[uid].mark for uid in page.uids])
+        boxes = await self._reach.occurrences.of_roles({Role.SENT, Role.INBOX})
+        found = await self._reach.occurrences.first_of(boxes, [seen[uid].mark for uid in page.uids])
         return {uid for uid in page.uids if seen[uid].mark in found or seen[uid].kind is not Role.DRAFTS}
 
     async def _spam(self, group: Group) -> Fates:
         """To Trash, seen there, destroyed there. What stops on the way says how far it got."""
-        trash = (await self._occurrences.of_roles({Role.TRASH}))[0]
+        trash = (await self._reach.occurrences.of_roles({Role.TRASH}))[0]
         moved: Fates = {}
         try:
             await self._filing.from_place(group, trash, moved)
@@ -110,8 +99,8 @@ class Destroying:
     async def _proved_and_destroyed(self, there: Group, identities: dict[Handle, str | None]) -> Fates:
         ended: Fates = {}
         try:
-            async with self._pool().writing(wire_name(there.mailbox), uidvalidity=there.uidvalidity) as box:
-                seen = await look(box, there.uids, self._homes.own)
+            async with self._reach.pool().writing(wire_name(there.mailbox), uidvalidity=there.uidvalidity) as box:
+                seen = await look(box, there.uids, self._reach.homes.own)
             proved = [uid for uid in there.uids if uid in seen and str(seen[uid].mark) == identities[there.handle(uid)]]
             ended |= failed(there.without(proved), Conflict("it was moved to Trash, but not seen there"))
             await self._expunged(without_fate(there, ended), ended)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from mcp_proton.bridge.changing import sending
 from mcp_proton.bridge.changing.guarding import UNSTAR, Guard
 from mcp_proton.bridge.changing.looking import Seen, look
-from mcp_proton.bridge.changing.occurrences import FIXED, HOMES, PLACES, Occurrence, Occurrences
+from mcp_proton.bridge.changing.occurrences import FIXED, HOMES, PLACES, Occurrence
 from mcp_proton.bridge.changing.outcomes import Outcomes
 from mcp_proton.domain.errors import MailError, NotFound, Unsupported
 from mcp_proton.domain.mail import VIEWS, Role
@@ -25,15 +25,14 @@ from mcp_proton.imap.mailboxes import wire_name
 from mcp_proton.imap.protocol import commands
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from mcp_proton.bridge.changing.guarding import Unstar
+    from mcp_proton.bridge.changing.reach import Reach
     from mcp_proton.domain.handles import Handle
     from mcp_proton.domain.mail import Mailbox
     from mcp_proton.imap.changing.fates import Fates
-    from mcp_proton.imap.changing.homes import Homes
     from mcp_proton.imap.protocol.box import Box
-    from mcp_proton.imap.protocol.pool import Pool
 
 WRONG_KIND = "received mail belongs in INBOX, sent mail in Sent, drafts in Drafts; Bridge would lose its place"
 
@@ -41,18 +40,9 @@ WRONG_KIND = "received mail belongs in INBOX, sent mail in Sent, drafts in Draft
 class Filing:
     """`guarded`: a star keeps what is moved to Trash from being deleted in the moment nothing else closes."""
 
-    def __init__(
-        self,
-        pool: Callable[[], Pool],
-        resolve: Callable[[Handle], Awaitable[Mailbox]],
-        homes: Homes,
-        occurrences: Occurrences,
-        unstar: Unstar,
-        *,
-        guarded: bool = False,
-    ) -> None:
-        self._pool, self._resolve, self._homes, self._occurrences = pool, resolve, homes, occurrences
-        self._outcomes = Outcomes(occurrences)
+    def __init__(self, reach: Reach, unstar: Unstar, *, guarded: bool = False) -> None:
+        self._reach = reach
+        self._outcomes = Outcomes(reach.occurrences)
         self._guard, self._unstar = Guard(guarded), unstar
 
     async def move(self, handles: Sequence[Handle], to: Mailbox | Home) -> list[Fate]:
@@ -68,7 +58,7 @@ class Filing:
             else:
                 fates |= refused(group, f"mail is not moved out of a mailbox of the role `{role.value}`")
 
-        return await by_group(handles, self._resolve, act)
+        return await by_group(handles, self._reach.resolve, act)
 
     # --- from the message's own place ----------------------------------------------------------------------------
 
@@ -81,7 +71,7 @@ class Filing:
         elif not isinstance(to, Home) and to.id == group.mailbox.id:
             fates |= already_there(group)
         else:
-            async with self._pool().writing(wire_name(group.mailbox), uidvalidity=group.uidvalidity) as box:
+            async with self._reach.pool().writing(wire_name(group.mailbox), uidvalidity=group.uidvalidity) as box:
 
                 async def act(page: Group, fates: Fates) -> bool:
                     return await self._page(box, page, to, fates)
@@ -89,7 +79,7 @@ class Filing:
                 await by_page(group, sending.PAGE, fates, act)
 
     async def _page(self, box: Box, page: Group, to: Mailbox | Home, fates: Fates) -> bool:
-        seen = await look(box, page.uids, self._homes.own)
+        seen = await look(box, page.uids, self._reach.homes.own)
         fates |= failed(page.without(seen), gone())
         for target, part in await self._targets(page.without(set(page.uids) - set(seen)), to, seen):
             answer = await self._guard.move(box, part, target, seen)
@@ -107,16 +97,16 @@ class Filing:
         """A home is never named wrongly: there a message of another kind would only leave its place."""
         if not isinstance(to, Home) and to.role in FIXED:
             return [(to, group)] if group.uids else []
-        return await self._homes.split(group, {uid: seen[uid].kind for uid in group.uids})
+        return await self._reach.homes.split(group, {uid: seen[uid].kind for uid in group.uids})
 
     # --- from a label, Starred or All Mail ------------------------------------------------------------------------
 
     async def _from_view(self, group: Group, to: Mailbox | Home, fates: Fates) -> None:
-        async with self._pool().reading(wire_name(group.mailbox), uidvalidity=group.uidvalidity) as box:
-            seen = await look(box, group.uids, self._homes.own)
+        async with self._reach.pool().reading(wire_name(group.mailbox), uidvalidity=group.uidvalidity) as box:
+            seen = await look(box, group.uids, self._reach.homes.own)
         fates |= failed(group.without(seen), gone())
         first = [] if isinstance(to, Home) else [to]
-        found = await self._occurrences.places([one.mark for one in seen.values()], first=first)
+        found = await self._reach.occurrences.places([one.mark for one in seen.values()], first=first)
         traced: dict[tuple[str, int], tuple[Mailbox, list[int]]] = {}
         asked: dict[Handle, Handle] = {}
         for uid, one in seen.items():

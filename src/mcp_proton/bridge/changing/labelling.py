@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from mcp_proton.bridge.changing import sending
 from mcp_proton.bridge.changing.looking import look
-from mcp_proton.bridge.changing.occurrences import SHOWING, Occurrences
+from mcp_proton.bridge.changing.occurrences import SHOWING
 from mcp_proton.bridge.changing.outcomes import Outcomes
 from mcp_proton.bridge.changing.removing import Remover
 from mcp_proton.domain.errors import Unsupported
@@ -19,30 +19,23 @@ from mcp_proton.imap.mailboxes import wire_name
 from mcp_proton.imap.protocol import commands
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Sequence
 
+    from mcp_proton.bridge.changing.reach import Reach
     from mcp_proton.domain.handles import Handle
     from mcp_proton.domain.mail import Mailbox
     from mcp_proton.imap.changing.fates import Fates
-    from mcp_proton.imap.changing.homes import Homes
     from mcp_proton.imap.groups import Group
     from mcp_proton.imap.protocol.box import Box
-    from mcp_proton.imap.protocol.pool import Pool
 
 
 class Labelling:
     """Adds and removes labels without touching anything else of a message (P-57)."""
 
-    def __init__(
-        self,
-        pool: Callable[[], Pool],
-        resolve: Callable[[Handle], Awaitable[Mailbox]],
-        homes: Homes,
-        occurrences: Occurrences,
-    ) -> None:
-        self._pool, self._resolve, self._homes, self._occurrences = pool, resolve, homes, occurrences
-        self._outcomes = Outcomes(occurrences)
-        self._remover = Remover(homes)
+    def __init__(self, reach: Reach) -> None:
+        self._reach = reach
+        self._outcomes = Outcomes(reach.occurrences)
+        self._remover = Remover(reach.homes)
 
     async def label(self, handles: Sequence[Handle], to: Mailbox) -> list[Fate]:
         """Add a label to what does not have it yet."""
@@ -56,7 +49,7 @@ class Labelling:
         async def act(group: Group, fates: Fates) -> None:
             await self._labelled(group, to, fates)
 
-        return await by_group(handles, self._resolve, act)
+        return await by_group(handles, self._reach.resolve, act)
 
     async def _labelled(self, group: Group, to: Mailbox, fates: Fates) -> None:
         if group.mailbox.id == to.id:
@@ -65,7 +58,7 @@ class Labelling:
         if group.mailbox.role not in SHOWING:
             fates |= refused(group, f"mail in a mailbox of the role `{group.mailbox.role.value}` is not labelled")
             return
-        async with self._pool().writing(wire_name(group.mailbox), uidvalidity=group.uidvalidity) as box:
+        async with self._reach.pool().writing(wire_name(group.mailbox), uidvalidity=group.uidvalidity) as box:
 
             async def act(page: Group, fates: Fates) -> bool:
                 return await self._page(box, page, to, fates)
@@ -74,9 +67,9 @@ class Labelling:
 
     async def _page(self, box: Box, page: Group, to: Mailbox, fates: Fates) -> bool:
         """The destination is looked at first: a COPY of what is there takes it out before it puts it in again."""
-        seen = await look(box, page.uids, self._homes.own)
+        seen = await look(box, page.uids, self._reach.homes.own)
         fates |= failed(page.without(seen), gone())
-        there = await self._occurrences.within(to, [one.mark for one in seen.values()])
+        there = await self._reach.occurrences.within(to, [one.mark for one in seen.values()])
         for uid, one in seen.items():
             if one.mark in there:
                 handle = page.handle(uid)
@@ -98,7 +91,7 @@ class Labelling:
                     group, "a label is taken off in its own mailbox only; anywhere else mail loses its place"
                 )
                 return
-            async with self._pool().writing(wire_name(group.mailbox), uidvalidity=group.uidvalidity) as box:
+            async with self._reach.pool().writing(wire_name(group.mailbox), uidvalidity=group.uidvalidity) as box:
                 await self._remover.pages(box, group, fates)
 
-        return await by_group(handles, self._resolve, act)
+        return await by_group(handles, self._reach.resolve, act)

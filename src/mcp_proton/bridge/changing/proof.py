@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from mcp_proton.bridge.changing.guarding import OWED, UNSTAR, in_debt, mark_of, noted, owes, paid
 from mcp_proton.bridge.changing.looking import MARKS
-from mcp_proton.bridge.changing.occurrences import HOMES, Occurrence, Occurrences
+from mcp_proton.bridge.changing.occurrences import HOMES, Occurrence
 from mcp_proton.domain.errors import NotFound, Stale
 from mcp_proton.domain.mail import Flag, Role
 from mcp_proton.domain.outcome import Ending, Fate, Proof
@@ -22,14 +22,14 @@ from mcp_proton.imap.mailboxes import wire_name
 from mcp_proton.imap.protocol import flags
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
     from mcp_proton.bridge.changing.guarding import Unstar
+    from mcp_proton.bridge.changing.reach import Reach
     from mcp_proton.domain.handles import Handle
     from mcp_proton.domain.mail import Mailbox
     from mcp_proton.imap.changing.marks import Mark
-    from mcp_proton.imap.protocol.pool import Pool
     from mcp_proton.imap.protocol.rows import FetchRow
 
 EVENT = 45.0
@@ -41,17 +41,8 @@ MISMATCH = 90.0
 class Proving:
     """`guarded`: the owner chose the guard of Trash; `unstar` pays what it owes."""
 
-    def __init__(
-        self,
-        pool: Callable[[], Pool],
-        resolve: Callable[[Handle], Awaitable[Mailbox]],
-        occurrences: Occurrences,
-        unstar: Unstar,
-        *,
-        guarded: bool = False,
-    ) -> None:
-        self._pool, self._resolve, self._occurrences, self._unstar = pool, resolve, occurrences, unstar
-        self._guarded = guarded
+    def __init__(self, reach: Reach, unstar: Unstar, *, guarded: bool = False) -> None:
+        self._reach, self._unstar, self._guarded = reach, unstar, guarded
 
     async def identify(self, handles: Sequence[Handle]) -> dict[Handle, str]:
         """Size, date and Proton's own id; with the guard, also whether a star was on it."""
@@ -90,8 +81,8 @@ class Proving:
     async def _looked_for(self, fates: Sequence[Fate], to: Mailbox | Home) -> Mapping[Mark, Occurrence]:
         marks = [mark_of(fate) for fate in fates]
         if not isinstance(to, Home) and to.role is Role.LABEL:
-            return await self._occurrences.within(to, marks)
-        return await self._occurrences.anywhere(marks, first=[] if isinstance(to, Home) else [to])
+            return await self._reach.occurrences.within(to, marks)
+        return await self._reach.occurrences.anywhere(marks, first=[] if isinstance(to, Home) else [to])
 
     def _placed_fate(self, fate: Fate, place: Occurrence | None, to: Mailbox | Home, age: float) -> Fate:
         if mark_of(fate) is None or age < EVENT:
@@ -122,7 +113,7 @@ class Proving:
         told = {fate.handle: self._still_there(fate, age) for fate in fates if fate.handle in there}
         told |= await self._unlabelled([fate for fate in fates if fate.handle not in there], void, age)
         gone = [fate for fate in fates if fate.handle not in told]
-        found = await self._occurrences.anywhere([mark_of(fate) for fate in gone])
+        found = await self._reach.occurrences.anywhere([mark_of(fate) for fate in gone])
         return told | {fate.handle: self._destroyed(fate, found, age) for fate in gone}
 
     async def _unlabelled(self, fates: Sequence[Fate], void: AbstractSet[Handle], age: float) -> dict[Handle, Fate]:
@@ -131,7 +122,7 @@ class Proving:
         for fate in fates:
             if (label := await self._label(fate.handle)) is None:
                 continue
-            searched = await self._occurrences.within(label, [mark_of(fate)]) if fate.handle in void else {}
+            searched = await self._reach.occurrences.within(label, [mark_of(fate)]) if fate.handle in void else {}
             place = _found(searched, fate)
             told[fate.handle] = _seen(fate, None) if place is None else self._still_there(fate, age, place.handle)
         return told
@@ -157,7 +148,7 @@ class Proving:
 
     async def _label(self, handle: Handle) -> Mailbox | None:
         try:
-            box = await self._resolve(handle)
+            box = await self._reach.resolve(handle)
         except Stale:
             return None
         return box if box.role is Role.LABEL else None
@@ -172,12 +163,12 @@ class Proving:
 
     async def _read(self, handles: Sequence[Handle]) -> tuple[dict[Handle, FetchRow], set[Handle]]:
         """What is there, and the handles that a rebuild of their mailbox made void."""
-        groups, _ = await grouped(handles, self._resolve)
+        groups, _ = await grouped(handles, self._reach.resolve)
         found: dict[Handle, FetchRow] = {}
         void: set[Handle] = set()
         for group in groups:
             try:
-                async with self._pool().writing(wire_name(group.mailbox), uidvalidity=group.uidvalidity) as box:
+                async with self._reach.pool().writing(wire_name(group.mailbox), uidvalidity=group.uidvalidity) as box:
                     rows = await box.fetch_all(group.uids, MARKS.token.items)
             except Stale:
                 void.update(group.handles())

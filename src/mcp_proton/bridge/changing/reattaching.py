@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from mcp_proton.bridge.changing import sending
 from mcp_proton.bridge.changing.filing import check_place
 from mcp_proton.bridge.changing.looking import Seen, look
-from mcp_proton.bridge.changing.occurrences import FIXED, Occurrences
+from mcp_proton.bridge.changing.occurrences import FIXED
 from mcp_proton.bridge.changing.outcomes import Outcomes
 from mcp_proton.domain.errors import not_attempted
 from mcp_proton.domain.mail import Role
@@ -23,29 +23,22 @@ from mcp_proton.imap.mailboxes import wire_name
 from mcp_proton.imap.protocol import commands
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
+    from mcp_proton.bridge.changing.reach import Reach
     from mcp_proton.domain.handles import Handle
     from mcp_proton.domain.mail import Mailbox
     from mcp_proton.imap.changing.fates import Fates
-    from mcp_proton.imap.changing.homes import Homes
     from mcp_proton.imap.groups import Group
     from mcp_proton.imap.protocol.box import Box
-    from mcp_proton.imap.protocol.pool import Pool
 
 
 class Reattaching:
     """Handles of All Mail in, places out."""
 
-    def __init__(
-        self,
-        pool: Callable[[], Pool],
-        resolve: Callable[[Handle], Awaitable[Mailbox]],
-        homes: Homes,
-        occurrences: Occurrences,
-    ) -> None:
-        self._pool, self._resolve, self._homes, self._occurrences = pool, resolve, homes, occurrences
-        self._outcomes = Outcomes(occurrences)
+    def __init__(self, reach: Reach) -> None:
+        self._reach = reach
+        self._outcomes = Outcomes(reach.occurrences)
 
     async def reattach(self, handles: Sequence[Handle], to: Mailbox | Home) -> list[Fate]:
         """Into a place, or where the kind of each belongs."""
@@ -55,19 +48,19 @@ class Reattaching:
             if group.mailbox.role is not Role.ALL:
                 fates |= refused(group, "orphans are found in All Mail, and are named by their handles there")
                 return
-            async with self._pool().writing(wire_name(group.mailbox), uidvalidity=group.uidvalidity) as box:
+            async with self._reach.pool().writing(wire_name(group.mailbox), uidvalidity=group.uidvalidity) as box:
 
                 async def act_on(page: Group, fates: Fates) -> bool:
                     return await self._page(box, page, to, fates)
 
                 await by_page(group, sending.PAGE, fates, act_on)
 
-        return await by_group(handles, self._resolve, act)
+        return await by_group(handles, self._reach.resolve, act)
 
     async def _page(self, box: Box, page: Group, to: Mailbox | Home, fates: Fates) -> bool:
-        seen = await look(box, page.uids, self._homes.own)
+        seen = await look(box, page.uids, self._reach.homes.own)
         fates |= failed(page.without(seen), gone())
-        placed = await self._occurrences.places([one.mark for one in seen.values()])
+        placed = await self._reach.occurrences.places([one.mark for one in seen.values()])
         for uid, one in seen.items():
             handle = page.handle(uid)
             if one.mark is None:
@@ -85,7 +78,7 @@ class Reattaching:
 
     async def _sent(self, box: Box, part: Group, to: Mailbox, seen: Mapping[int, Seen]) -> sending.Answer:
         """In Trash and Drafts a COPY of what came there meanwhile deletes it, so they are looked at once more."""
-        if to.role in {Role.TRASH, Role.DRAFTS} and await self._occurrences.within(
+        if to.role in {Role.TRASH, Role.DRAFTS} and await self._reach.occurrences.within(
             to, [seen[uid].mark for uid in part.uids]
         ):
             return not_attempted()
@@ -96,4 +89,4 @@ class Reattaching:
             return []
         if not isinstance(to, Home) and to.role in FIXED:
             return [(to, group)]
-        return await self._homes.split(group, {uid: seen[uid].kind for uid in group.uids})
+        return await self._reach.homes.split(group, {uid: seen[uid].kind for uid in group.uids})

@@ -46,10 +46,10 @@ async def mailbox(verb: str, box: Mailbox, ctx: Context) -> Consequence:
     return ctx.foresee(box.account, verb, box.role)
 
 
-def left_out(messages: Sequence[str], ctx: Context) -> tuple[str, ...]:
+def withheld(messages: Sequence[str], ctx: Context) -> tuple[str, ...]:
     """Say what of these messages their servers have and do not give out: no copy of them, however it is proved, has it."""
     counted = Counter(Handle.parse(one).account for one in dict.fromkeys(messages))
-    lacking = {account: ctx.backend(account).consequences().left_out for account in counted}
+    lacking = {account: ctx.backend(account).consequences().withheld for account in counted}
     return tuple(
         f"{what}, if any of {counted[account]} has some: the server of `{account}` does not give them out"
         for account, what in lacking.items()

@@ -57,7 +57,7 @@ class Exported(Result):
     """What was written. `path` is the folder of EML files or the mbox (mboxrd), `manifest` names every message in it.
 
     `done` were written now, `already` are in it from before or under another handle; `size` is in octets as the server has
-    them. An mbox that is not complete ends in `.part`; ask again with the same `name` to go on. `left_out`: what the files
+    them. An mbox that is not complete ends in `.part`; ask again with the same `name` to go on. `withheld`: what the files
     lack, since the server does not give it out.
     """
 
@@ -70,7 +70,7 @@ class Exported(Result):
     not_done: list[Undone] = []
     failed: int = 0
     left: int = 0
-    left_out: list[str] = []
+    withheld: list[str] = []
     state: str | None = None
     more: str | None = None
 
@@ -93,7 +93,7 @@ async def pin(request: ExportsCreate, ctx: Context) -> ExportsCreate:
 
 async def plan(request: ExportsCreate, ctx: Context) -> Finer:
     """Say beforehand what the files will lack."""
-    lacking = foreseeing.left_out(request.messages, ctx)
+    lacking = foreseeing.withheld(request.messages, ctx)
     return Finer(review=tuple(ReviewLine("not in the files", line, risk=True) for line in lacking))
 
 
@@ -130,7 +130,7 @@ async def export(request: ExportsCreate, ctx: Context) -> Exported:
             not_done=[undone(one) for one in others],
             failed=tally.counts[Ending.FAILED] if tally.counts[Ending.FAILED] > len(others) else 0,
             left=tally.left,
-            left_out=list(foreseeing.left_out(request.messages, ctx)),
+            withheld=list(foreseeing.withheld(request.messages, ctx)),
             state=None if tally.ended is Status.SUCCEEDED else tally.ended.value,
             more="operations_status names every message" if len(tally.others) >= INLINE else None,
         )

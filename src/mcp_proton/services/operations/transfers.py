@@ -50,12 +50,12 @@ class MessagesTransfer(Request):
 class Transferred(Filed):
     """How it ended; every copy that is called done was read again and is the same. `lost`: what of which was not kept.
 
-    `left_out`: what a copy lacks where its source does not give it out; the original has it.
+    `withheld`: what a copy lacks where its source does not give it out; the original has it.
     """
 
     kept: str
     lost: dict[str, list[str]] = {}
-    left_out: list[str] = []
+    withheld: list[str] = []
 
 
 async def ready(request: MessagesTransfer, ctx: Context) -> Finer:
@@ -69,7 +69,7 @@ async def pin(request: MessagesTransfer, ctx: Context) -> MessagesTransfer:
     box = await ctx.mailbox(ctx.account(request.account), request.to)
     envelopes = await carrying.seen(parsed(request.messages), ctx)
     lines = losses.foreseen(envelopes, await losses.labels_of(envelopes, ctx), ctx.backend(box.account))
-    lines = (*lines, *foreseeing.left_out(request.messages, ctx))
+    lines = (*lines, *foreseeing.withheld(request.messages, ctx))
     return request.model_copy(update={"to": box.path, "losses": lines})
 
 
@@ -117,7 +117,7 @@ async def transfer(request: MessagesTransfer, ctx: Context) -> Transferred:
 
         tally = await ctx.batch(handles, act, "transferring", known=carrying.identify, step=STEP, into=box.account)
         row = await foreseeing.mailbox("append", box, ctx)
-    return _told(tally, request, row.result, foreseeing.left_out(request.messages, ctx))
+    return _told(tally, request, row.result, foreseeing.withheld(request.messages, ctx))
 
 
 async def _removed(fates: Sequence[Fate], backend: MailBackend, source: Mailbox, ctx: Context) -> list[Fate]:
@@ -185,14 +185,14 @@ def take_back(request: MessagesTransfer, fates: Sequence[Fate]) -> Sequence[Requ
     return [*restored, *([MessagesMove(messages=tuple(copies), to=Role.TRASH.value)] if copies else [])]
 
 
-def _told(tally: Tally, request: MessagesTransfer, kept: str, left_out: Sequence[str]) -> Transferred:
+def _told(tally: Tally, request: MessagesTransfer, kept: str, withheld: Sequence[str]) -> Transferred:
     told = filed(tally, request.messages)
     lost = {
         fate.now: fate.why.removeprefix(losses.PREFIX) if fate.why and fate.why.startswith(losses.PREFIX) else ""
         for fate in tally.done
         if fate.now is not None
     }
-    return Transferred(**told.model_dump(), kept=kept, lost=losses.grouped(lost), left_out=list(left_out))
+    return Transferred(**told.model_dump(), kept=kept, lost=losses.grouped(lost), withheld=list(withheld))
 
 
 messages_transfer = Operation(
