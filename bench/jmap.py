@@ -16,6 +16,7 @@ from mcp_proton.domain.query import All, And, Contains, Field, HasFlag, Size
 from mcp_proton.domain.walk import Interval
 from mcp_proton.jmap.backend import JmapBackend
 from mcp_proton.jmap.protocol.endpoint import Credentials, Endpoint
+from mcp_proton.testing.outgoing import MemoryOctets
 from tests.servers.account import Account
 from tests.servers.cyrus import Cyrus
 from tests.servers.fixtures import running
@@ -113,7 +114,9 @@ async def _requests(backend: JmapBackend, inbox: Mailbox) -> list[Figure]:
         "structure of a message": lambda: backend.structure(row.handle),
         "conversation of a message": lambda: backend.powers.conversation(row.handle, [inbox]),
         "envelopes of a few": lambda: backend.envelopes([row.handle]),
+        "a mail handed over and seen in Sent": lambda: _handed_over(backend),
     }
+    await backend.identities()
     figures = []
     for name, act in acts.items():
         await backend.mailboxes(fresh=True)
@@ -121,6 +124,15 @@ async def _requests(backend: JmapBackend, inbox: Mailbox) -> list[Figure]:
         await act()
         figures.append(absolute(f"Cyrus JMAP: HTTP requests, {name}", backend.web.requests - before, 2, ""))
     return figures
+
+
+async def _handed_over(backend: JmapBackend) -> None:
+    assert backend.submits is not None
+    text = MemoryOctets(
+        b"From: me@example.org\r\nTo: bob@example.net\r\nMessage-ID: <bench@example.org>\r\n\r\nHi.\r\n"
+    )
+    told = await backend.submits.submit("me@example.org", ["bob@example.net"], text)
+    assert told.sent is not None
 
 
 async def _sent(backend: JmapBackend, act: Callable[[], Awaitable[object]]) -> list[bytes]:

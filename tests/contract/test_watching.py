@@ -6,8 +6,6 @@ import asyncio
 from contextlib import aclosing, asynccontextmanager
 from typing import TYPE_CHECKING
 
-import pytest
-
 from mcp_proton.domain.mail import Role
 from mcp_proton.domain.ports import FlagChange
 from tests.contract.letters import letter
@@ -138,13 +136,3 @@ async def test_a_folder_that_is_built_anew_is_told(world: World) -> None:
         await world.rebuild_folder(Mail(letter("filed", number=1)))
         await world.settle()
         await listener.until(other.path)
-
-
-@pytest.mark.timeout(120)
-async def test_a_watch_that_nobody_wants_any_more_ends(world: World) -> None:
-    inbox = await box(world)
-    async with watched(world, frozenset({inbox.tag})):
-        pass
-    async with watched(world, frozenset({inbox.tag})) as listener:
-        await world.put(Mail(letter("news", number=1)))
-        await listener.until(inbox.path)

@@ -9,7 +9,13 @@ from dataclasses import dataclass
 from typing import Any
 
 _VERSION = "io.modelcontextprotocol/protocolVersion"
-_NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+_NAMED = {
+    "tools/call": "name",
+    "prompts/get": "name",
+    "resources/read": "uri",
+    "resources/subscribe": "uri",
+    "resources/unsubscribe": "uri",
+}
 _PLAIN = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?")
 _ENCODED = re.compile(r"=\?base64\?.*\?=")
 CANCELLED = "notifications/cancelled"
@@ -81,7 +87,7 @@ def read(line: bytes) -> Message | None:
 
 def fault(number: Any, message: str, code: int = NO_SERVICE) -> bytes:
     """Return an error for a request."""
-    return _line({"jsonrpc": "2.0", "id": number, "error": {"code": code, "message": message}})
+    return line({"jsonrpc": "2.0", "id": number, "error": {"code": code, "message": message}})
 
 
 def unsure(asked: Message) -> bytes:
@@ -99,10 +105,11 @@ def unsure(asked: Message) -> bytes:
     }
     if asked.modern is not None:
         result["resultType"] = "complete"
-    return _line({"jsonrpc": "2.0", "id": asked.id, "result": result})
+    return line({"jsonrpc": "2.0", "id": asked.id, "result": result})
 
 
-def _line(body: dict[str, Any]) -> bytes:
+def line(body: dict[str, Any]) -> bytes:
+    """Return a message as it is sent."""
     return json.dumps(body, separators=(",", ":")).encode()
 
 

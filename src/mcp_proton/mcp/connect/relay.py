@@ -1,8 +1,8 @@
 """Relay: each line of the client's becomes one POST; whatever comes back goes to the client as it is.
 
 A service that is not there is waited for. A session it forgot (it was restarted) is opened again. A stream that broke is
-taken up again. Where that fails, a message that changes nothing is sent again; a call that may have acted is answered
-`unsure`, and never sent twice.
+taken up again, and what the client follows is followed again. Where that fails, a message that changes nothing is sent
+again; a call that may have acted is answered `unsure`, and never sent twice.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from mcp_proton.mcp.connect import messages
+from mcp_proton.mcp.connect.followed import ACKNOWLEDGED, LISTEN, Followed, all_told
 from mcp_proton.mcp.connect.messages import Message, fault, unsure
 from mcp_proton.mcp.connect.service import BrokenError, Exchange, NotReachedError, Service
 from mcp_proton.mcp.connect.session import Session
@@ -34,7 +35,7 @@ class _Pending:
     def __init__(self, asked: Message) -> None:
         self.asked = asked
         self.exchange: Exchange | None = None
-        self.cancelled = False
+        self.cancelled = self.repeated = False
         self.last: str | None = None
 
 
@@ -50,6 +51,7 @@ class Relay:
         self._said: queue.Queue[Message | None] = queue.Queue()
         self._reading: frozenset[str] = frozenset()
         self._listening: str | None = None
+        self._followed = Followed()
         self._over = threading.Event()
         self._start(self._speak)
 
@@ -73,7 +75,7 @@ class Relay:
     def close(self) -> None:
         """Give what is under way a moment, end the session, and let go."""
         until = time.monotonic() + _LAST_ANSWERS
-        while self._pending and time.monotonic() < until:
+        while self._awaited() and time.monotonic() < until:
             time.sleep(0.02)
         self._over.set()
         self._said.put(None)
@@ -81,6 +83,9 @@ class Relay:
             if pending.exchange is not None:
                 pending.exchange.close()
         self._session.end()
+
+    def _awaited(self) -> bool:
+        return any(one.asked.method != LISTEN for one in list(self._pending.values()))
 
     def _start(self, work: Callable[[], None]) -> None:
         thread = threading.Thread(target=work, daemon=True)
@@ -115,6 +120,10 @@ class Relay:
                         self._listen()
                         continue  # it was refused unread: to send it again is to send it once
                     return fault(asked.id, _ABSENT)
+                if exchange.status >= 500 and pending.repeated and asked.method == LISTEN and not self._over.is_set():
+                    exchange.close()  # the service is ending, or not all there yet
+                    self._over.wait(_PAUSES[-1])
+                    continue
                 return self._read(pending, exchange)
             except BrokenError:
                 if pending.cancelled:
@@ -123,6 +132,7 @@ class Relay:
                     return None
                 if not self._may_repeat(asked):
                     return unsure(asked)
+                pending.repeated = True
 
     def _post(self, pending: _Pending) -> Exchange:
         asked = pending.asked
@@ -163,7 +173,10 @@ class Relay:
             answers = "method" not in body and _key(body.get("id")) == _key(pending.asked.id)
             if answers:
                 self._learn(pending.asked, exchange, event.data, body)
-            if not (answers and pending.cancelled):
+            if pending.repeated and body.get("method") == ACKNOWLEDGED:
+                for told in all_told(body):
+                    self._emit(told)
+            elif not (answers and pending.cancelled):
                 self._emit(event.data)
             if answers:
                 return True
@@ -203,7 +216,9 @@ class Relay:
         return asked.method != "tools/call" or asked.name in self._reading
 
     def _learn(self, asked: Message, exchange: Exchange, answer: bytes, body: dict[str, Any]) -> None:
-        """Keep what later decisions need: the session, and which tools only read."""
+        """Keep what later decisions need: the session, what is followed in it, and which tools only read."""
+        if "result" in body:
+            self._followed.learn(asked)
         if asked.method == "initialize" and "result" in body:
             self._session.opened(asked, exchange, answer)
         elif asked.method == "tools/list" and isinstance(body.get("result"), dict):
@@ -248,6 +263,19 @@ class Relay:
         if self._listening != self._session.id:
             self._listening = self._session.id
             self._start(self._hear)
+            self._start(self._follow_again)
+
+    def _follow_again(self) -> None:
+        for asked, told in self._followed.again():
+            exchange = self._service.exchange()
+            try:
+                self._service.begin(exchange, "POST", asked, self._session.headers())
+                exchange.body()
+            except (NotReachedError, BrokenError):
+                pass
+            finally:
+                exchange.close()
+            self._emit(told)
 
     def _hear(self) -> None:
         """Pass on what comes on the session's own stream, as long as there is one."""
@@ -258,6 +286,8 @@ class Relay:
                 headers = {**self._session.headers(), **({"Last-Event-ID": last} if last else {})}
                 self._service.begin(exchange, "GET", None, headers)
                 if exchange.status != 200:
+                    if exchange.status == 404 and self._followed:
+                        self._start(lambda: self._renew(session))
                     return
                 for event in exchange.events():
                     last = event.id or last
@@ -267,6 +297,15 @@ class Relay:
                 pass
             finally:
                 exchange.close()
+            self._over.wait(_PAUSES[-1])
+
+    def _renew(self, forgotten: str | None) -> None:
+        """Open the session again though the client asks nothing: it waits to be told."""
+        while not self._over.is_set():
+            if self._session.renew(forgotten):
+                self._listen()
+                return
+            forgotten = self._session.id
             self._over.wait(_PAUSES[-1])
 
 

@@ -116,6 +116,9 @@ class Application:
         await route(scope, receive, send)
 
     async def _mcp(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self.ending.is_set():
+            await later(503, "the service is ending", 5)(scope, receive, send)
+            return
         who = await self._bearer(scope)
         if isinstance(who, Response):
             await who(scope, receive, send)
