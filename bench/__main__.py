@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 
 from tests.servers import gluon_build
+from tests.servers.mail import Mail
 
 from . import (
     door,
@@ -48,7 +49,7 @@ def run_reading() -> None:
         many = mailbox(places.letters(MANY))
         tell([asyncio.run(reading.next_page(many, MANY)), asyncio.run(reading.flags(many, MANY))])
         small = mailbox(places.letters(1, size=10_000, needles=0))
-        large = mailbox(iter([places.Mail(places.big(25))]))
+        large = mailbox(iter([Mail(places.big(25))]))
         tell([asyncio.run(reading.message(small, "10 KB")), asyncio.run(reading.message(large, "25 MB"))])
     with places.simulator(20_000) as place:
         tell([asyncio.run(reading.next_page(place, 20_000)), asyncio.run(reading.flags(place, 20_000))])
