@@ -114,6 +114,7 @@ PARTS: dict[str, Callable[[], list[Figure] | None]] = {
     "filing": run_filing,
     "walking": walking.measure,
     "extensions": extensions.measure,
+    "watching": watching.measure,
     "jmap": jmap.measure,
     "transfer": run_transfer,
     "engine": run_engine,
