@@ -27,6 +27,7 @@ from . import (
     transfer,
     trashing,
     walking,
+    watching,
 )
 from .timing import Figure, tell
 
