@@ -178,6 +178,21 @@ def test_one_that_was_killed_is_started_again(served: Served) -> None:
     assert r"\"status\":\"ok\"" in served.agent(*LISTING)
 
 
+def test_where_bridge_is_the_only_server_the_network_is_asked_to_be_closed(served: Served) -> None:
+    """As systemd reads it, and with the service still reading mail. Whether it acts is up to the kernel's filters."""
+    machine = served.machine
+    drop_in = f"/etc/systemd/system/{UNIT}.service.d/bridge-only.conf"
+    machine.root("install", "-D", "-m", "0644", f"{CHECKOUT}/deploy/isolated/bridge-only.conf", drop_in)
+    machine.root("systemctl", "daemon-reload")
+    machine.root("systemctl", "restart", UNIT)
+    assert machine.show(UNIT, "IPAddressDeny", "IPAddressAllow") == {
+        "IPAddressDeny": "0.0.0.0/0 ::/0", "IPAddressAllow": "127.0.0.0/8 ::1/128",
+    }  # fmt: skip
+    assert r"\"status\":\"ok\"" in served.agent(*LISTING)
+    machine.root("rm", "-r", drop_in.rpartition("/")[0])
+    machine.root("systemctl", "daemon-reload")
+
+
 def test_installing_again_keeps_everything_and_runs_the_new_program(served: Served) -> None:
     before = served.process
     served.machine.root(INSTALL, "agent")

@@ -12,7 +12,7 @@ import pytest
 
 from mcp_proton.domain.caller import owner
 from mcp_proton.domain.effects import Effect
-from mcp_proton.domain.errors import Conflict, Defect, NotFound, OverLimit
+from mcp_proton.domain.errors import Conflict, Defect, NotFound, OverLimit, Unavailable
 from mcp_proton.domain.limits import Limit
 from mcp_proton.domain.outcome import MOVES, Ending, Fate, Status
 from mcp_proton.storage.journals import glances
@@ -226,6 +226,64 @@ async def test_reads_that_come_while_lines_are_written_wait_for_the_next_time(da
     assert queue.oldest is not None
     await queue.aclose()
     assert sum(written) == glances.BATCH + 3
+
+
+def numbered(queue):
+    """Add so many lines to a queue, each a second after the one before."""
+    lines = iter(range(100))
+
+    def add(count):
+        for _ in range(count):
+            queue.add(opening(Effect.READ), Status.SUCCEEDED, START + timedelta(seconds=next(lines)))
+
+    return add
+
+
+async def test_a_queue_that_fills_up_while_lines_are_written_drops_its_oldest_and_no_other(
+    database, clock, monkeypatch
+):
+    monkeypatch.setattr(glances, "_MOST_WAITING", 4)
+    monkeypatch.setattr(glances, "BATCH", 2)
+    written, whole, queue = [], glances.Glances._write, glances.Glances(database)
+    add = numbered(queue)
+
+    async def crowded(self, batch):
+        if not written:
+            add(3)
+        written.extend((now - START).seconds for *_, now in batch)
+        await whole(self, batch)
+
+    monkeypatch.setattr(glances.Glances, "_write", crowded)
+    add(4)
+    await queue.flush()
+    await queue.flush()
+    assert written == [0, 1, 3, 4, 5, 6]
+    await queue.aclose()
+
+
+@pytest.mark.parametrize(("meanwhile", "kept"), [(0, [0, 1, 2]), (2, [1, 2, 3, 4]), (4, [3, 4, 5, 6])])
+async def test_lines_the_store_did_not_take_wait_in_their_place(database, clock, monkeypatch, meanwhile, kept):
+    monkeypatch.setattr(glances, "_MOST_WAITING", 4)
+    written, whole, queue = [], glances.Glances._write, glances.Glances(database)
+    add = numbered(queue)
+
+    async def away(self, batch):
+        add(meanwhile)
+        raise Unavailable("the store is busy")
+
+    async def there(self, batch):
+        written.extend((now - START).seconds for *_, now in batch)
+        await whole(self, batch)
+
+    add(3)
+    monkeypatch.setattr(glances.Glances, "_write", away)
+    with pytest.raises(Unavailable):
+        await queue.flush()
+    assert queue.oldest == START + timedelta(seconds=kept[0])
+    monkeypatch.setattr(glances.Glances, "_write", there)
+    await queue.flush()
+    assert written == kept
+    await queue.aclose()
 
 
 async def test_closing_does_not_cut_short_what_is_being_written(database, clock, monkeypatch):

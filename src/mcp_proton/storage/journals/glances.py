@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from sqlalchemy import insert
@@ -36,6 +37,7 @@ class Glances:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._waiting: deque[tuple[Opening, Status, datetime]] = deque(maxlen=_MOST_WAITING)
+        self._writing: list[tuple[Opening, Status, datetime]] = []
         self._flushing = asyncio.Lock()
         self._task: asyncio.Task[None] | None = None
         self._failing = False
@@ -49,7 +51,7 @@ class Glances:
     @property
     def oldest(self) -> datetime | None:
         """Since when the line waits that was queued first; None where none does."""
-        return self._waiting[0][2] if self._waiting else None
+        return next((now for _, _, now in (*self._writing[:1], *islice(self._waiting, 1))), None)
 
     async def flush(self) -> None:
         """Write what waits. Raises `Unavailable` and keeps the rest when the store does not take it.
@@ -59,11 +61,16 @@ class Glances:
         async with self._flushing:
             waiting = len(self._waiting)
             while waiting > 0:
-                batch = [self._waiting[place] for place in range(min(BATCH, waiting))]
-                await self._write(batch)
-                for _ in batch:
-                    self._waiting.popleft()
-                waiting -= len(batch)
+                # Taken out first: a queue that fills up meanwhile drops from its front, and may not drop these and others.
+                batch = self._writing = [self._waiting.popleft() for _ in range(min(BATCH, waiting))]
+                try:
+                    await self._write(batch)
+                except BaseException:
+                    self._put_back(batch)
+                    raise
+                finally:
+                    self._writing = []
+                waiting -= BATCH
 
     async def aclose(self) -> None:
         """Write what waits, if that can be done, and stop."""
@@ -86,6 +93,10 @@ class Glances:
                 if not self._failing:
                     _log.warning("journal lines of reads have to wait: %s", error.message)
                 self._failing = True
+
+    def _put_back(self, batch: list[tuple[Opening, Status, datetime]]) -> None:
+        room = _MOST_WAITING - len(self._waiting)
+        self._waiting.extendleft(reversed(batch[-room:] if room else []))
 
     async def _write(self, batch: list[tuple[Opening, Status, datetime]]) -> None:
         rows, counted = [], []
