@@ -28,6 +28,7 @@ from . import (
     transfer,
     trashing,
     walking,
+    watching,
 )
 from .timing import Figure, tell
 
@@ -115,6 +116,7 @@ PARTS: dict[str, Callable[[], list[Figure] | None]] = {
     "filing": run_filing,
     "walking": walking.measure,
     "extensions": extensions.measure,
+    "watching": watching.measure,
     "jmap": jmap.measure,
     "transfer": run_transfer,
     "engine": run_engine,
