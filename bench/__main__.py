@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
 import asyncio
-import sys
 from collections.abc import Callable
 
 from tests.servers import gluon_build
@@ -131,15 +131,22 @@ PARTS: dict[str, Callable[[], list[Figure] | None]] = {
 }
 
 
-def main(names: list[str]) -> int:
+def _part(name: str) -> str:
+    if name not in PARTS:
+        raise argparse.ArgumentTypeError(f"there is no part {name!r}")
+    return name
+
+
+def main() -> None:
     """Run the parts named, or all of them."""
-    for name in names or list(PARTS):
+    reader = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    reader.add_argument("part", nargs="*", type=_part, metavar="PART", help=f"one of {', '.join(PARTS)}")
+    for name in reader.parse_args().part or list(PARTS):
         print(f"\n{name}", flush=True)
         figures = PARTS[name]()
         if figures:
             tell(figures)
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    main()
