@@ -71,3 +71,15 @@ def test_each_decision_has_a_number_of_its_own_and_says_it() -> None:
     pages = sorted((ROOT / "docs" / "decisions").glob("*.md"))
     assert [page.name[:3] for page in pages] == [f"{number:03}" for number in range(1, len(pages) + 1)]
     assert [page for page in pages if page.read_text()[:5] != f"# {page.name[:3]}"] == []
+
+
+def test_every_room_of_the_house_is_named_on_its_floor() -> None:
+    told = (ROOT / "docs" / "house.md").read_text().partition("## The rooms of a floor")[2].partition("\n## ")[0]
+    floors: dict[str, str] = {}
+    floor = ""
+    for row in re.findall(r"^\| ([a-z]*) ?\|(.*)\|$", told, re.MULTILINE):
+        floor = row[0] or floor
+        floors[floor] = floors.get(floor, "") + row[1]
+    for init in (ROOT / "src" / "mcp_proton").glob("*/*/__init__.py"):
+        room, floor = init.parent.name, init.parent.parent.name
+        assert f"`{room}`" in floors.get(floor, ""), f"{floor}/{room}"
