@@ -5,7 +5,7 @@ PYTHON := $(shell tools/find-python 3.11 3.12 3.13)
 BIN    := .venv/bin
 OTHERS := 3.12 3.13
 PYTEST := -m pytest -n 2 --dist worksteal -q
-# What must hold on every Python, not only on the first; what Proton's engine does depends on none.
+# What must hold on every Python, not only on the first; what Proton's engine and pymap do depends on none.
 CORE   := tests/unit tests/service tests/contract -m "not engine and not pymap"
 
 export PYTHONUNBUFFERED := 1
@@ -13,7 +13,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 PARTS  := static suite pythons hermes node engine browser $(OTHERS:%=python-%)
 
-.PHONY: demo test check bench docs servers lock clean differential differences pymap faults clients fuzz soak image systemd packages sbom audit $(PARTS)
+.PHONY: demo test check bench docs servers lock clean differential differences faults clients fuzz soak image systemd packages sbom audit $(PARTS)
 .DELETE_ON_ERROR:
 
 demo: .venv/installed
@@ -31,8 +31,7 @@ static: .venv/installed
 	$(BIN)/lint-imports --no-logo
 
 suite: .venv/installed servers hermes node engine browser
-	$(BIN)/python $(PYTEST) tests -m "not pymap"
-	$(BIN)/python $(PYTEST) tests/contract/test_mailboxes.py tests/contract/test_differences.py -m pymap
+	$(BIN)/python $(PYTEST) tests
 
 # Side by side: the tests wait more than they compute.
 pythons: servers
@@ -100,7 +99,7 @@ SEED     := 1
 fuzz: .venv/installed
 	$(BIN)/python -m tests.surfaces.http.fuzzing --requests $(REQUESTS) --seed $(SEED)
 
-# Fifty clients at once; `make test` has half a minute of it.
+# Fifty clients at once; `make test` has two minutes of it.
 MINUTES := 30
 soak: .venv/installed
 	$(BIN)/python -m tests.surfaces.http.soak --minutes $(MINUTES)
@@ -134,10 +133,6 @@ differential: engine
 ONLY :=
 faults: .venv/installed
 	$(BIN)/python $(PYTEST) tests/matrix/every_step.py tests/service/test_faults.py -k "$(ONLY)"
-
-# The whole contract on a third IMAP server, slow since it is pure Python; `make test` has a part of it.
-pymap: .venv/installed servers
-	$(BIN)/python $(PYTEST) tests/contract -m pymap
 
 # What the servers of the contract suite can, printed into docs/servers.md.
 differences: .venv/installed servers

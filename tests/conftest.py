@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tests.canaries import plugin as canaries
 from tests.servers import browser_install, gluon_build
 from tests.servers.browser import chromium
 from tests.servers.fixtures import cyrus, cyrus_server, dovecot, dovecot_server, postfix, pymap, pymap_server
@@ -34,14 +35,20 @@ _OPTIONAL = {"gluon": gluon_build, "gluon_server": gluon_build, "chromium": brow
 """Fixtures that a machine need not have, each with what says so."""
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Listen to whatever is said: nothing of mail may be in it."""
+    canaries.register(config)
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what this machine cannot have: Proton's engine, the browser."""
+    """Leave out what this machine cannot have: Proton's engine, the browser. What waits for minutes begins at once."""
     parts = {part for item in items for part in _needed(item)}
     absent = {part for part in parts if part.missing()}
     out = [item for item in items if absent & _needed(item)]
     if out:
         config.hook.pytest_deselected(items=out)
         items[:] = [item for item in items if not absent & _needed(item)]
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

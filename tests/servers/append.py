@@ -9,6 +9,8 @@ import itertools
 import socket
 from typing import TYPE_CHECKING
 
+from tests.canaries import words
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from types import TracebackType
@@ -83,6 +85,7 @@ class Appender:
 
 
 def _message(mail: Mail) -> tuple[bytes, ...]:
+    words.plant_mail(mail.raw)
     flags = " ".join(mail.flags).encode()
     arrived = mail.arrived.strftime("%d-%b-%Y %H:%M:%S %z").encode()
     return b' (%b) "%b" {%d+}\r\n' % (flags, arrived, len(mail.raw)), mail.raw

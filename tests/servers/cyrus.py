@@ -10,6 +10,7 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tests.canaries import words
 from tests.servers import certificate, process
 from tests.servers.account import Account
 
@@ -137,7 +138,7 @@ class Cyrus:
     def account(self) -> Account:
         """A new user with INBOX, Drafts, Sent, Trash, Junk and Archive, all empty."""
         username = f"user{next(self._names)}"
-        password = f"{username}-password"
+        password = words.planted("a password", f"{username}-correct-horse-of-cyrus")
         command: list[str | Path] = [SASL_PASSWORD, "-p", "-c", "-u", process.LOOPBACK, "-f", self._passwords, username]
         subprocess.run(process.unprivileged(command), input=password.encode(), check=True, capture_output=True)
         account = Account(

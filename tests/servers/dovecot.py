@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tests.canaries import words
 from tests.servers import certificate, maildir, process
 from tests.servers.account import Account
 
@@ -110,7 +111,7 @@ username_attribute = sub
 scope = mail
 """
 # Every name is a user with this password: Dovecot re-reads a file of users at most once a second.
-_PASSWORD = "correct-horse"
+_PASSWORD = words.planted("a password", "correct-horse-of-dovecot")
 _SPECIAL = ("Drafts", "Sent", "Trash", "Junk", "Archive")
 
 

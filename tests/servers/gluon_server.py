@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import pytest
 
 from mcp_proton.simulator.given import GivenLabel, GivenMessage, GivenUser
+from tests.canaries import words
 from tests.servers import gluon_build, process
 
 if TYPE_CHECKING:
@@ -276,6 +277,7 @@ def _label_written(label: GivenLabel) -> dict[str, object]:
 
 def _message_written(message: GivenMessage) -> dict[str, object]:
     raw = message.raw() if callable(message.raw) else message.raw
+    words.plant_mail(raw)
     return {
         "raw": base64.b64encode(raw).decode(), "in": message.places, "flags": message.flags, "unread": message.unread,
         "key": message.key, "time": message.time or 0, "address": message.address, "origin": message.origin,

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from tests.canaries import words
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -25,6 +27,7 @@ def as_mails(mails: Iterable[Mail | bytes]) -> Iterator[Mail]:
     """Bare bytes are a message without flags; IMAP wants CRLF, so bare line feeds are completed."""
     for mail in mails:
         given = Mail(mail) if isinstance(mail, bytes) else mail
+        words.plant_mail(given.raw)
         yield Mail(_crlf(given.raw), given.flags, given.arrived)
 
 

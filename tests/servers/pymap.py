@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tests.canaries import words
 from tests.servers import process
 from tests.servers.account import Account
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from tests.servers.mail import Mail
 
 _PROGRAM = Path(__file__).with_name("pymap_program.py")
-_PASSWORD = "correct-horse"
+_PASSWORD = words.planted("a password", "correct-horse-of-pymap")
 
 
 class Pymap:

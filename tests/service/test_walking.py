@@ -8,6 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from mcp_proton.services.operations.walking import MessagesIds
+from mcp_proton.testing import MemoryAccount
 
 from .conftest import House, fill
 
@@ -54,18 +55,34 @@ async def test_a_page_tells_where_to_go_on_and_nothing_of_any_message(house: Hou
 async def test_other_arguments_are_refused_before_the_server_is_asked(house: House) -> None:
     """J-68, J-71; the page size may change, nothing else (J-70)."""
     fill(house, 5)
-    first = await house.ask("messages_ids", mailbox="inbox", limit=2)
+    first = await house.ask("messages_ids", mailbox="inbox", account="personal", limit=2)
     checkpoint = {
         "expected_query_state": first["query_state"],
         "expected_query_fingerprint": first["query_fingerprint"],
     }
     house.personal.calls.clear()
-    for other in ({"mailbox": "archive"}, {"mailbox": "inbox", "received_after": "2020-01-01T00:00:00Z"}):
-        told = await house.ask("messages_ids", position=2, **other, **checkpoint)
+    date, others = "2020-01-01T00:00:00Z", [{"mailbox": "archive"}, {"account": "work"}]
+    for other in (*others, {"received_after": date}, {"received_before": date}):
+        told = await house.ask(
+            "messages_ids", position=2, **{"mailbox": "inbox", "account": "personal", **other}, **checkpoint
+        )
         assert (told["status"], told["code"]) == ("conflict", "query_fingerprint_mismatch")
-    assert "ids" not in house.personal.calls
-    told = await house.ask("messages_ids", mailbox="inbox", position=2, limit=100, **checkpoint)
+    assert "ids" not in house.personal.calls + house.work.calls
+    told = await house.ask("messages_ids", mailbox="inbox", account="personal", position=2, limit=100, **checkpoint)
     assert len(told["ids"]) == 3
+
+
+async def test_a_walk_goes_on_where_the_server_stopped_though_it_was_asked_for_more(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """J-66: a server may enforce a smaller page than the one asked for."""
+    handles, ids = fill(house, 7), MemoryAccount.ids
+    monkeypatch.setattr(
+        MemoryAccount, "ids", lambda own, box, within, at, limit: ids(own, box, within, at, min(limit, 3))
+    )
+    told, pages = await walked(house, limit=100)
+    assert sorted(told) == sorted(handles)
+    assert pages == 3
 
 
 @pytest.mark.parametrize("change", ["came", "went"])

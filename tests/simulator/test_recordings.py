@@ -26,7 +26,7 @@ SENDING = {"send", "smtp", "append", "reply", "identity", "replace", "delete", "
 async def test_a_replay_differs_from_its_recording_only_where_that_is_known(
     path: Path, certificate: Certificate
 ) -> None:
-    """N-2, N-3, B-06, J-120: IMAP, SMTP and what an account holds behave as a real Bridge 3.21.1 was seen to."""
+    """N-2, N-3, B-06: IMAP, SMTP and what an account holds behave as a real Bridge 3.21.1 was seen to."""
     differences = await replay_file(path, certificate)
     assert [difference.step for difference in differences] == KNOWN.get(path.stem, {}).get("steps", []), "\n".join(
         map(str, differences)

@@ -25,7 +25,7 @@ def uidvalidity(lines: list[str]) -> int:
 
 
 async def test_a_client_that_pins_the_certificate_reads_mail_over_starttls(certificate: Certificate) -> None:
-    """J-120: greeting, STARTTLS, LOGIN, EXAMINE, FETCH."""
+    """Greeting, STARTTLS, LOGIN, EXAMINE, FETCH."""
     async with (
         Simulator([GivenMessage(mail("one"))], certificate=certificate) as sim,
         Client(sim, tls=True) as client,
@@ -96,7 +96,7 @@ async def test_an_idle_client_is_told_after_half_a_second_of_the_clock(certifica
 
 
 async def test_a_restart_keeps_uids_and_a_rebuild_does_not(certificate: Certificate) -> None:
-    """J-123: UIDVALIDITY changed, Bridge restarted."""
+    """UIDVALIDITY changed, Bridge restarted."""
     async with Simulator([GivenMessage(mail("one"))], certificate=certificate) as sim:
         port = sim.imap_port
         async with Client(sim) as client:

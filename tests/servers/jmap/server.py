@@ -13,6 +13,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal
 
+from tests.canaries import words
 from tests.servers.jmap.methods import Limits, Methods, Refusal
 from tests.servers.jmap.store import Store
 
@@ -23,7 +24,7 @@ CORE, MAIL = "urn:ietf:params:jmap:core", "urn:ietf:params:jmap:mail"
 SUBMISSION = "urn:ietf:params:jmap:submission"
 VACATION, QUOTA = "urn:ietf:params:jmap:vacationresponse", "urn:ietf:params:jmap:quota"
 BLOB = "urn:ietf:params:jmap:blob"
-USER, PASSWORD = "alice@example.org", "open-sesame-7k"
+USER, PASSWORD = "alice@example.org", words.planted("a password", "open-sesame-7k")
 Lie = Callable[[str, dict[str, Any]], dict[str, Any]]
 
 

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+from tests.canaries import words
+
 ROLES = ("inbox", "sent", "drafts", "trash", "junk", "archive")
 
 
@@ -84,6 +86,7 @@ class Store:
         keywords: frozenset[str] = frozenset(),
     ) -> Stored:
         """A message arrives."""
+        words.plant_mail(raw)
         octets = raw.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
         made = Stored(f"e{self._next()}", octets, received, set(mailboxes), set(keywords))
         refers = [*(_ids(made.parsed["references"]) or ()), *(_ids(made.parsed["in-reply-to"]) or ())]

@@ -15,6 +15,7 @@ from mcp_proton import bootstrap
 from mcp_proton.admin import cli
 from mcp_proton.config import editing
 from mcp_proton.config.folders import Folders
+from tests.canaries import hearing
 from tests.servers.jmap import JmapServer
 from tests.servers.jmap.server import USER
 
@@ -140,7 +141,9 @@ class Owner:
         """Run one command in this process."""
         self._capsys.readouterr()
         code = cli.run([str(word) for word in words])
-        return Said(int(code), *self._capsys.readouterr())
+        said = Said(int(code), *self._capsys.readouterr())
+        hearing.listen(said.err, f"standard error of {' '.join(map(str, words[:2]))}")
+        return said
 
     def json(self, *words: str | Path) -> dict[str, Any]:
         """Run one command with --json and read what it printed, which must be one value with a status."""

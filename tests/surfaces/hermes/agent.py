@@ -7,6 +7,7 @@ import subprocess
 import time
 from typing import TYPE_CHECKING, Any
 
+from tests.canaries import children
 from tests.surfaces.cli.terminal import Terminal
 from tests.surfaces.hermes import install, stub_model
 from tests.surfaces.hermes.script import Step, Transcript
@@ -34,7 +35,8 @@ class Hermes:
         judge it by the transcript.
         """
         words = [str(word) for word in server_command]
-        return self.reach({"command": words[0], "args": words[1:], "env": dict(env), "timeout": 120}, script)
+        given = children.environment(dict(env))
+        return self.reach({"command": words[0], "args": words[1:], "env": given, "timeout": 120}, script)
 
     def reach(
         self,

@@ -8,6 +8,8 @@ from typing import Any, Self
 
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
+from tests.canaries import hearing
+
 
 class Collector:
     """Keeps what it is sent. `url` is what `OTEL_EXPORTER_OTLP_ENDPOINT` is set to."""
@@ -39,6 +41,7 @@ class Collector:
         self._server.shutdown()
         self._thread.join(10)
         self._server.server_close()
+        hearing.listen(self.octets.decode("latin-1"), "what traces told")
 
     def _take(self, path: str, octets: bytes) -> None:
         assert path == "/v1/traces"

@@ -9,11 +9,17 @@ import signal
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
+import httpx2
+
+from tests.canaries import hearing
+
 ROOT = Path(__file__).parents[3]
 PATIENCE = 50.0
+MEASURED = {"MCP_PROTON_METRICS_LISTEN": "127.0.0.1:0"}
 
 
 class Service:
@@ -28,7 +34,7 @@ class Service:
         self.demo_token = ""
 
     def __enter__(self) -> Self:
-        environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "src"), **self._more}
+        environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "src"), **MEASURED, **self._more}
         if self.home is not None:
             environment["MCP_PROTON_HOME"] = str(self.home)
         self.process = subprocess.Popen(
@@ -52,6 +58,7 @@ class Service:
 
     def __exit__(self, *_: object) -> None:
         if self.process.poll() is None:
+            self._listen_to_metrics()
             self.process.kill()
         self.ended()
 
@@ -64,6 +71,7 @@ class Service:
 
     def end(self, number: int = signal.SIGTERM) -> int:
         """Send a signal and return the exit code."""
+        self._listen_to_metrics()
         self.process.send_signal(number)
         return self.ended()
 
@@ -79,6 +87,17 @@ class Service:
     @property
     def port(self) -> int:
         return int(self.url.split(":")[2].partition("/")[0])
+
+    def measuring(self) -> str:
+        """Where its metrics are."""
+        (where,) = re.findall(r'measuring.*where"?[=:]"?([^\s"]+)', self.output)
+        return where
+
+    def _listen_to_metrics(self) -> None:
+        """Nothing of mail may be in them, whichever test it is."""
+        if "measuring" in self.output:
+            with suppress(httpx2.HTTPError), httpx2.Client(trust_env=False, timeout=5) as plain:
+                hearing.listen(plain.get(self.measuring()).text, "its metrics")
 
     def _listen(self) -> None:
         with self.process.stderr as stream:

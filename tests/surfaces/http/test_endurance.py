@@ -8,12 +8,14 @@ import pytest
 
 from . import soak
 from .crowded import crowd
-from .fuzzing import MOST_GROWN, SPARE, Fuzz, Told, still_well
+from .fuzzing import SPARE, Fuzz, Told, still_well
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 pytestmark = [pytest.mark.process, pytest.mark.timeout(300)]
+MOST_SOAKED = 24.0
+"""MiB that memory may grow by in two minutes, once it is warm; seen were 5."""
 
 
 def test_a_thousand_malformed_requests_bring_no_fault_and_leave_nothing_behind(tmp_path: Path) -> None:
@@ -27,10 +29,11 @@ def test_a_thousand_malformed_requests_bring_no_fault_and_leave_nothing_behind(t
     assert told.bounded, told
 
 
+@pytest.mark.long
 def test_fifty_clients_at_once_leave_memory_and_open_files_as_they_are(tmp_path: Path) -> None:
-    """P-03: for 30 seconds; half an hour, and the slope of memory, in `make soak`."""
-    told = soak.run(tmp_path / "home", 30.0)
+    """P-03: for two minutes; half an hour, and the slope of memory, in `make soak`."""
+    told = soak.run(tmp_path / "home", 120.0)
     assert told.answers["ok"] > soak.CLIENTS, told.answers
     before, after = told.files
     assert after <= before + SPARE
-    assert told.grown <= MOST_GROWN
+    assert told.grown <= MOST_SOAKED

@@ -104,7 +104,7 @@ async def test_it_ends_in_order_with_streams_open_and_a_call_running(owner: Owne
             await client.list_tools()
             service.process.send_signal(ending)
             assert await asyncio.to_thread(service.ended) == 0
-    assert [line.split()[1] for line in service.lines] == ["serving"], service.output
+    assert [line.split()[1] for line in service.lines] == ["measuring", "serving"], service.output
 
 
 def test_health_says_the_version_and_nothing_else(demo: Service) -> None:

@@ -60,7 +60,7 @@ async def test_nothing_of_mail_and_no_token_is_in_logs_metrics_or_traces(owner: 
         with Service("--listen", "127.0.0.1:0", home=owner.home, more=more) as service:
             await _use(service.url, token)
             with httpx2.Client(trust_env=False) as plain:
-                metrics = plain.get(_measuring(service)).text
+                metrics = plain.get(service.measuring()).text
             assert service.end() == 0
         told = service.output + metrics + collector.octets.decode("latin-1")
         for secret in (CANARY, SENDER, own.username, own.password, token, token.rpartition("_")[2], "Hello"):
@@ -84,11 +84,6 @@ async def test_nothing_of_mail_and_no_token_is_in_logs_metrics_or_traces(owner: 
         assert [json.loads(line)["token_hash"] for line in lines] == [told["token_hash"]] * 2, "in both eras"
 
 
-def _measuring(service: Service) -> str:
-    line = next(line for line in service.lines if "measuring" in line)
-    return line.partition("http://")[1] + line.partition("http://")[2].strip().strip('"}')
-
-
 def test_metrics_say_what_waits_and_what_the_rules_said(owner: Owner) -> None:
     """J-132."""
     owner.write_policy('preset = "assistant"\n[[rules]]\neffect = "organize"\nverdict = "ask"\n')
@@ -96,10 +91,12 @@ def test_metrics_say_what_waits_and_what_the_rules_said(owner: Owner) -> None:
     more = {"MCP_PROTON_METRICS_LISTEN": "127.0.0.1:0"}
     with Service("--listen", "127.0.0.1:0", home=owner.home, more=more) as service:
         with Raw(service.url, token) as raw:
-            raw.shake()
+            for _ in range(2):
+                raw.session = None
+                raw.shake()
             handle = raw.call("messages_list", limit=1).text.partition('"handle":"')[2].partition('"')[0]
             assert "approval_pending" in raw.call("messages_flag", messages=[handle], add=["flagged"]).text
-        url = _measuring(service)
+        url = service.measuring()
         with httpx2.Client(trust_env=False) as plain:
             told = plain.get(url).text
             assert plain.get(url, headers={"Host": "evil.test"}).status_code == 421
@@ -111,9 +108,11 @@ def test_metrics_say_what_waits_and_what_the_rules_said(owner: Owner) -> None:
         "mcp_proton_approvals_waiting 1.0",
         'mcp_proton_verdicts_total{verdict="ask"} 1.0',
         'mcp_proton_verdicts_total{verdict="allow"} 1.0',
-        "mcp_proton_sessions 1.0",
+        "mcp_proton_sessions 2.0",
         "mcp_proton_active_clients 1.0",
         "mcp_proton_calls_running 0.0",
+        "mcp_proton_watched_accounts 0.0",
+        "mcp_proton_followed_resources 0.0",
         'mcp_proton_tool_latency_seconds_count{operation="messages_list"} 1.0',
     ):
         assert line in told, line
@@ -132,7 +131,7 @@ def test_connections_to_a_jmap_server_are_counted_like_any(owner: Owner) -> None
             with Raw(service.url, token) as raw:
                 assert '"status":"ok"' in raw.call("messages_list", limit=1).text
             with httpx2.Client(trust_env=False) as plain:
-                told = plain.get(_measuring(service)).text
+                told = plain.get(service.measuring()).text
     for line in (
         'mcp_proton_mail_connections{account="post",state="idle"} 1.0',
         'mcp_proton_mail_connections{account="post",state="busy"} 0.0',
@@ -206,7 +205,7 @@ def test_metrics_tell_of_mail_servers_the_journal_and_what_was_sent(owner: Owner
                 assert '"status":"ok"' in raw.call("messages_list", limit=1).text
                 assert "accepted" in raw.call("mail_send", to=[own.username], subject="Hello", text="x").text
             with httpx2.Client(trust_env=False) as plain:
-                told = plain.get(_measuring(service)).text
+                told = plain.get(service.measuring()).text
     for line in (
         'mcp_proton_mail_exchanges_total{command="LIST",end="ok",protocol="imap"} 1.0',
         'mcp_proton_mail_exchanges_total{command="AUTH",end="ok",protocol="smtp"} 1.0',

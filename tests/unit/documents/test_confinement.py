@@ -178,7 +178,7 @@ async def test_a_reader_knows_nothing_of_the_service(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(asyncio, "create_subprocess_exec", spied)
     assert await refusal(made.pdf("a")) == Reason.READER_DIED
-    assert "canary" not in str(seen)
+    assert "canary-4711" not in str(seen)
     assert seen["stderr"] == subprocess.DEVNULL
     assert "-I" in seen["words"]  # type: ignore[operator]
 

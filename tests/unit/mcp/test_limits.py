@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
+from fastmcp.server.http import set_http_request
+from starlette.requests import Request
 
 from mcp_proton.config.tables import Service
 from mcp_proton.domain.errors import Ambiguous, OverLimit, Unavailable
 from mcp_proton.domain.outcome import Outcome
+from mcp_proton.mcp.http.bearers import Bearer
 from mcp_proton.mcp.http.limits import Limits, may_change
 from mcp_proton.mcp.identity import agent
 from mcp_proton.services.door.registry import load
@@ -48,6 +53,26 @@ async def test_reads_and_writes_are_counted_apart_and_by_client():
         assert raised.value.code == "rate_limited"
         assert raised.value.next.startswith("try again in ")
         await limits(agent("goose"), definition, example(definition), done)
+
+
+@contextmanager
+def shown_by(client: str, subject: str) -> Iterator[None]:
+    """A request of a client, for which something vouches."""
+    bearer = Bearer(client, subject, "0" * 16)
+    with set_http_request(Request({"type": "http", "headers": [], "state": {"bearer": bearer}})):
+        yield
+
+
+async def test_who_vouches_for_several_clients_has_one_share_for_all_of_them():
+    """J-100: what the owner moves to another client's name in the middle of a minute brings no second share."""
+    limits = Limits(Service(reads_per_minute=2))
+    for client in ("hermes", "goose"):
+        with shown_by(client, "subject anna"):
+            await limits(agent(client), READ, example(READ), done)
+    with shown_by("goose", "subject anna"), pytest.raises(OverLimit):
+        await limits(agent("goose"), READ, example(READ), done)
+    with shown_by("goose", "subject ben"):
+        await limits(agent("goose"), READ, example(READ), done)
 
 
 async def test_one_client_with_many_calls_waits_behind_everybody_elses_first():

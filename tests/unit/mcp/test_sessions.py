@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from mcp_proton.mcp.http.sessions import Sessions
-
-from .test_rates import Clock
+from tests.unit.mcp.test_rates import Clock
 
 
 def test_a_session_ends_unused_and_lives_while_it_is_used():
