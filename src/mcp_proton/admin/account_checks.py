@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from mcp_proton import bootstrap
 from mcp_proton.admin import trial
-from mcp_proton.admin.checks import Check, State, fix, ok
+from mcp_proton.admin.check import Check, State, fix, ok
 from mcp_proton.config.values import Kind
 from mcp_proton.domain.errors import AuthFailed, MailError, Untrusted
 from mcp_proton.storage.vault import Vault

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from mcp_proton.admin import client_tokens
-from mcp_proton.admin.checks import Check, State, fix, ok
+from mcp_proton.admin.check import Check, State, fix, ok
 from mcp_proton.admin.flows.flow import flow
 from mcp_proton.admin.flows.lines import NoAnswerError, Pipe, Web
 from mcp_proton.admin.flows.saying import Saying

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import App, Parameter
 
 from mcp_proton import bootstrap
-from mcp_proton.admin import account_checks, checks, client_checks, proofs
+from mcp_proton.admin import account_checks, client_checks, machine_checks, proofs
 from mcp_proton.admin.asking import confirm, interactive
-from mcp_proton.admin.checks import Check, State
+from mcp_proton.admin.check import Check, State
 from mcp_proton.admin.client_tokens import TokenFile
 from mcp_proton.admin.clients import Which, known
 from mcp_proton.admin.exits import Exit
@@ -102,13 +102,17 @@ async def examine(account: str | None = None) -> list[Check]:
     try:
         settings = bootstrap.settings(os.environ)
     except Misconfigured as error:
-        return list(checks.files(error, folders))
+        return list(machine_checks.files(error, folders))
     if account is not None:
         return await account_checks.account(account, known_account(settings, account))
-    found = [*checks.files(settings, folders), await checks.rules(settings), await checks.store(settings)]
+    found = [
+        *machine_checks.files(settings, folders),
+        await machine_checks.rules(settings),
+        await machine_checks.store(settings),
+    ]
     for name, one in settings.config.accounts.items():
         found += await account_checks.account(name, one)
-    return found + await checks.clients(settings)
+    return found + await machine_checks.clients(settings)
 
 
 def _show(found: Sequence[Check], printer: Printer) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from mcp_proton import bootstrap
 from mcp_proton.admin.asking import SaidNoError, confirm, need_terminal, say
-from mcp_proton.admin.checks import Check, State, fix, ok
+from mcp_proton.admin.check import Check, State, fix, ok
 from mcp_proton.admin.world import known_account
 from mcp_proton.config.values import Kind
 from mcp_proton.domain.errors import MailError, Unsupported

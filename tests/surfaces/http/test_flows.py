@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcp_proton.admin.checks import State
+from mcp_proton.admin.check import State
 from mcp_proton.admin.flows.flow import flow
 from mcp_proton.admin.flows.lines import Web
 from mcp_proton.admin.flows.saying import Saying

@@ -6,7 +6,7 @@ import json
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from mcp_proton.admin.checks import Check, State, fix, ok
+from mcp_proton.admin.check import Check, State, fix, ok
 from mcp_proton.admin.flows.lines import NoAnswerError, Web
 
 if TYPE_CHECKING:

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import os
 import stat
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mcp_proton import bootstrap
 from mcp_proton.admin.access import preset_known
+from mcp_proton.admin.check import Check, State, fix, ok
 from mcp_proton.admin.programs import own_program
 from mcp_proton.domain.caller import owner
 from mcp_proton.domain.complaint import Misconfigured
@@ -32,36 +31,6 @@ if TYPE_CHECKING:
     from mcp_proton.bootstrap import Settings
     from mcp_proton.config.folders import Folders
     from mcp_proton.policy.model import Policy
-
-
-class State(StrEnum):
-    """How a check came out: FIX needs the owner, NOTE is worth knowing, SKIP could not be looked at."""
-
-    OK = "ok"
-    NOTE = "note"
-    FIX = "fix"
-    SKIP = "skip"
-
-
-@dataclass(frozen=True)
-class Check:
-    """One line. `repair` names the account that `mcp-proton setup` would mend."""
-
-    name: str
-    state: State
-    what: str
-    next: str | None = None
-    repair: str | None = None
-
-
-def ok(name: str, what: str) -> Check:
-    """Say that something is well."""
-    return Check(name, State.OK, what)
-
-
-def fix(name: str, what: str, following: str | None, repair: str | None = None) -> Check:
-    """Say that something needs the owner."""
-    return Check(name, State.FIX, what, following, repair)
 
 
 def files(found: Settings | Misconfigured, folders: Folders) -> Iterator[Check]:
