@@ -17,7 +17,7 @@ from mcp_proton.admin.exits import Exit
 from mcp_proton.admin.live_check import review
 from mcp_proton.admin.printing import AsJson, Printer
 from mcp_proton.admin.programs import Process, Program, Remote, guess, guide, snippet, started
-from mcp_proton.admin.wanted import flag, labelled
+from mcp_proton.admin.setting_up.wanted import flag, labelled
 from mcp_proton.config import editing
 from mcp_proton.config.values import Profile
 from mcp_proton.domain.complaint import nearest

@@ -12,8 +12,8 @@ from mcp_proton import bootstrap
 from mcp_proton.admin import passphrase, policy
 from mcp_proton.admin.asking import secret
 from mcp_proton.admin.exits import Exit
-from mcp_proton.admin.login import first_line
 from mcp_proton.admin.printing import AsJson, Printer
+from mcp_proton.admin.setting_up.login import first_line
 from mcp_proton.config import folders
 from mcp_proton.domain.complaint import Misconfigured
 from mcp_proton.domain.errors import Invalid

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import App, Parameter
 
 from mcp_proton import bootstrap
-from mcp_proton.admin import account_checks, client_checks, machine_checks, proofs
 from mcp_proton.admin.asking import confirm, interactive
 from mcp_proton.admin.check import Check, State
+from mcp_proton.admin.checking import account_checks, client_checks, machine_checks, proofs
 from mcp_proton.admin.client_tokens import TokenFile
 from mcp_proton.admin.clients import Which, known
 from mcp_proton.admin.exits import Exit

@@ -8,7 +8,7 @@ import os
 import secrets
 from typing import TYPE_CHECKING
 
-from mcp_proton.admin.login import first_line
+from mcp_proton.admin.setting_up.login import first_line
 from mcp_proton.config import folders
 from mcp_proton.storage.files import read_owned, write_private
 

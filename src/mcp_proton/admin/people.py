@@ -10,7 +10,7 @@ from cyclopts import App, Parameter
 from mcp_proton import bootstrap
 from mcp_proton.admin.exits import Exit
 from mcp_proton.admin.printing import AsJson, Printer
-from mcp_proton.admin.wanted import flag, labelled, located
+from mcp_proton.admin.setting_up.wanted import flag, labelled, located
 from mcp_proton.config import editing
 from mcp_proton.domain.errors import Conflict, Invalid
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import App, Parameter, validators
 
 from mcp_proton import bootstrap
-from mcp_proton.admin.access import AUTONOMOUS_RISK, MEANINGS
 from mcp_proton.admin.asking import confirm, say
 from mcp_proton.admin.exits import Exit
 from mcp_proton.admin.printing import AsJson, Printer
+from mcp_proton.admin.setting_up.access import AUTONOMOUS_RISK, MEANINGS
 from mcp_proton.config import editing
 from mcp_proton.domain.complaint import Misconfigured, nearest
 from mcp_proton.domain.effects import Effect

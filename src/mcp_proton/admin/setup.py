@@ -13,14 +13,14 @@ from typing import Annotated
 from cyclopts import App, Parameter, validators
 
 from mcp_proton import bootstrap
-from mcp_proton.admin import access, login, renewing, server
 from mcp_proton.admin.asking import SaidNoError, interactive, say
 from mcp_proton.admin.exits import Exit
 from mcp_proton.admin.printing import AsJson, Printer
 from mcp_proton.admin.programs import Program
-from mcp_proton.admin.renewing import KEPT_BY_US, Renewing
-from mcp_proton.admin.wanted import Wanted, account_name, check, require
-from mcp_proton.admin.writing import Prepared, agreed, tell, write
+from mcp_proton.admin.setting_up import access, login, renewing, server
+from mcp_proton.admin.setting_up.renewing import KEPT_BY_US, Renewing
+from mcp_proton.admin.setting_up.wanted import Wanted, account_name, check, require
+from mcp_proton.admin.setting_up.writing import Prepared, agreed, tell, write
 from mcp_proton.config.values import Kind, Profile, Security
 from mcp_proton.domain.complaint import Complaint, Misconfigured
 from mcp_proton.imap.login.providers import Name as ProviderName

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mcp_proton import bootstrap
-from mcp_proton.admin.access import preset_known
 from mcp_proton.admin.check import Check, State, fix, ok
 from mcp_proton.admin.programs import own_program
+from mcp_proton.admin.setting_up.access import preset_known
 from mcp_proton.domain.caller import owner
 from mcp_proton.domain.complaint import Misconfigured
 from mcp_proton.domain.effects import Effect

@@ -7,20 +7,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mcp_proton import bootstrap
-from mcp_proton.admin import access
 from mcp_proton.admin.asking import confirm, say
 from mcp_proton.admin.exits import Exit
-from mcp_proton.admin.login import word
 from mcp_proton.admin.programs import guide, snippet, started
+from mcp_proton.admin.setting_up import access
+from mcp_proton.admin.setting_up.login import word
 from mcp_proton.config import editing
 from mcp_proton.config.tables import BY_HAND, Account
 from mcp_proton.config.values import Kind
 from mcp_proton.storage.vault import Vault
 
 if TYPE_CHECKING:
-    from mcp_proton.admin.access import Admitted, Choice
-    from mcp_proton.admin.login import Login
     from mcp_proton.admin.printing import Printer
+    from mcp_proton.admin.setting_up.access import Admitted, Choice
+    from mcp_proton.admin.setting_up.login import Login
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from mcp_proton.admin.asking import SaidNoError, ask, choose, confirm, interactive, say
 from mcp_proton.admin.programs import Program, guess, guide, started
-from mcp_proton.admin.wanted import labelled
-from mcp_proton.admin.wanted import recipients as listed
+from mcp_proton.admin.setting_up.wanted import labelled
+from mcp_proton.admin.setting_up.wanted import recipients as listed
 from mcp_proton.config.values import Profile
 from mcp_proton.policy.presets import Preset
 
 if TYPE_CHECKING:
-    from mcp_proton.admin.wanted import Wanted
+    from mcp_proton.admin.setting_up.wanted import Wanted
     from mcp_proton.config.tables import Config
     from mcp_proton.policy.model import Policy
 

@@ -16,7 +16,7 @@ from mcp_proton.imap.login.providers import PROVIDERS
 from mcp_proton.jmap.protocol.endpoint import Auth
 
 if TYPE_CHECKING:
-    from mcp_proton.admin.wanted import Wanted
+    from mcp_proton.admin.setting_up.wanted import Wanted
     from mcp_proton.config.tables import Account
 
 KEPT_BY_US = ("keyring", "file")

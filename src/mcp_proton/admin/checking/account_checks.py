@@ -9,14 +9,14 @@ import os
 from typing import TYPE_CHECKING
 
 from mcp_proton import bootstrap
-from mcp_proton.admin import trial
 from mcp_proton.admin.check import Check, State, fix, ok
+from mcp_proton.admin.setting_up import trial
 from mcp_proton.config.values import Kind
 from mcp_proton.domain.errors import AuthFailed, MailError, Untrusted
 from mcp_proton.storage.vault import Vault
 
 if TYPE_CHECKING:
-    from mcp_proton.admin.trial import Trial
+    from mcp_proton.admin.setting_up.trial import Trial
     from mcp_proton.config.tables import Account
     from mcp_proton.domain.ports import Health
 

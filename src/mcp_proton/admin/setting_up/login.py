@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mcp_proton import bootstrap
-from mcp_proton.admin import renewing, trial
-from mcp_proton.admin import server as servers
 from mcp_proton.admin.asking import ask, interactive, say, secret
-from mcp_proton.admin.renewing import KEPT_BY_US
-from mcp_proton.admin.wanted import placed
+from mcp_proton.admin.setting_up import renewing, trial
+from mcp_proton.admin.setting_up import server as servers
+from mcp_proton.admin.setting_up.renewing import KEPT_BY_US
+from mcp_proton.admin.setting_up.wanted import placed
 from mcp_proton.config.tables import BY_HAND, Account
 from mcp_proton.config.values import Kind, Security
 from mcp_proton.domain.errors import AuthFailed, MailError, Unavailable
@@ -21,9 +21,9 @@ from mcp_proton.storage.keyrings import system_keyring
 from mcp_proton.storage.vault import Vault
 
 if TYPE_CHECKING:
-    from mcp_proton.admin.server import Server
-    from mcp_proton.admin.trial import Trial
-    from mcp_proton.admin.wanted import Wanted
+    from mcp_proton.admin.setting_up.server import Server
+    from mcp_proton.admin.setting_up.trial import Trial
+    from mcp_proton.admin.setting_up.wanted import Wanted
     from mcp_proton.config.folders import Folders
     from mcp_proton.config.renewal import Renewal
     from mcp_proton.imap.login.endpoint import Pin

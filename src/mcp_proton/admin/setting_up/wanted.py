@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from mcp_proton.admin import renewing
 from mcp_proton.admin.asking import NobodyToAskError, ask, interactive, say
-from mcp_proton.admin.renewing import Renewing
+from mcp_proton.admin.setting_up import renewing
+from mcp_proton.admin.setting_up.renewing import Renewing
 from mcp_proton.config.tables import Account
 from mcp_proton.config.values import ClientName, Host, Kind, Slug, Url
 from mcp_proton.domain.errors import Invalid

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mcp_proton.admin import trial
 from mcp_proton.admin.asking import ask, say
-from mcp_proton.admin.wanted import hosted, located
+from mcp_proton.admin.setting_up import trial
+from mcp_proton.admin.setting_up.wanted import hosted, located
 from mcp_proton.bridge import settings as bridge
 from mcp_proton.config.values import Kind, Security
 from mcp_proton.domain.errors import Invalid, MailError, Unavailable, Untrusted
@@ -22,7 +22,7 @@ from mcp_proton.jmap.protocol.endpoint import origin
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from mcp_proton.admin.wanted import Wanted
+    from mcp_proton.admin.setting_up.wanted import Wanted
     from mcp_proton.config.tables import Account
 
 _STANDARD_PORTS = {Security.TLS: 993, Security.STARTTLS: 143, Security.PLAIN: 143}

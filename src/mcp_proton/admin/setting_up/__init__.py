@@ -1,0 +1,1 @@
+"""What `mcp-proton setup` asks, tries and writes."""
