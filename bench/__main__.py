@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
 import asyncio
-import sys
 from collections.abc import Callable
 
 from tests.servers import gluon_build
+from tests.servers.mail import Mail
 
 from . import (
     door,
@@ -27,6 +28,7 @@ from . import (
     transfer,
     trashing,
     walking,
+    watching,
 )
 from .timing import Figure, tell
 
@@ -48,7 +50,7 @@ def run_reading() -> None:
         many = mailbox(places.letters(MANY))
         tell([asyncio.run(reading.next_page(many, MANY)), asyncio.run(reading.flags(many, MANY))])
         small = mailbox(places.letters(1, size=10_000, needles=0))
-        large = mailbox(iter([places.Mail(places.big(25))]))
+        large = mailbox(iter([Mail(places.big(25))]))
         tell([asyncio.run(reading.message(small, "10 KB")), asyncio.run(reading.message(large, "25 MB"))])
     with places.simulator(20_000) as place:
         tell([asyncio.run(reading.next_page(place, 20_000)), asyncio.run(reading.flags(place, 20_000))])
@@ -114,6 +116,7 @@ PARTS: dict[str, Callable[[], list[Figure] | None]] = {
     "filing": run_filing,
     "walking": walking.measure,
     "extensions": extensions.measure,
+    "watching": watching.measure,
     "jmap": jmap.measure,
     "transfer": run_transfer,
     "engine": run_engine,
@@ -128,15 +131,22 @@ PARTS: dict[str, Callable[[], list[Figure] | None]] = {
 }
 
 
-def main(names: list[str]) -> int:
+def _part(name: str) -> str:
+    if name not in PARTS:
+        raise argparse.ArgumentTypeError(f"there is no part {name!r}")
+    return name
+
+
+def main() -> None:
     """Run the parts named, or all of them."""
-    for name in names or list(PARTS):
+    reader = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    reader.add_argument("part", nargs="*", type=_part, metavar="PART", help=f"one of {', '.join(PARTS)}")
+    for name in reader.parse_args().part or list(PARTS):
         print(f"\n{name}", flush=True)
         figures = PARTS[name]()
         if figures:
             tell(figures)
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    main()

@@ -7,7 +7,7 @@ import itertools
 import sqlite3
 import tempfile
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -58,7 +58,7 @@ _REQUESTS = {
 
 
 @asynccontextmanager
-async def _house(folder: Path, rows: int) -> AsyncIterator[object]:
+async def _house(folder: Path, rows: int) -> AsyncIterator[Callable[[str], Awaitable[object]]]:
     folder.mkdir(mode=0o700)
     store = folder / "store.sqlite3"
     clock = FixedClock()

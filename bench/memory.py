@@ -30,6 +30,7 @@ from mcp_proton.storage.database import Database
 from mcp_proton.storage.journals.journal import SqlJournal
 from mcp_proton.storage.migrating import migrate
 from mcp_proton.testing import FixedClock, FixedPolicy
+from tests.servers.mail import Mail
 
 from . import places
 from .timing import Figure, absolute
@@ -51,7 +52,7 @@ def measure() -> list[Figure]:
     """Run each task in a process of its own, so that no peak hides another."""
     figures = []
     with places.dovecot() as mailbox:
-        large = mailbox(iter([places.Mail(places.big(MEGABYTES))]))
+        large = mailbox(iter([Mail(places.big(MEGABYTES))]))
         many = mailbox(places.letters(100, size=1024 * 1024, needles=0))
         bulk = mailbox(places.letters(BULK + 60))
         walked = mailbox(places.letters(WALKED))
@@ -130,7 +131,7 @@ async def _task(name: str, *server: str) -> float:
             case "save":
                 requests = [AttachmentsSave(message=handles[0], index=1)]
             case "raw":
-                requests = [MessagesRaw(message=handle, save=True) for handle in handles] * 2
+                requests = [*(MessagesRaw(message=handle, save=True) for handle in handles)] * 2
         if name == "bulk":
             await _moved(service, await _all(service))
         for request in requests:

@@ -19,7 +19,6 @@ from typing import Any
 
 from mcp_proton.domain.caller import owner
 from mcp_proton.domain.mail import Identity
-from mcp_proton.domain.ports import MailBackend
 from mcp_proton.imap.backend import ImapBackend
 from mcp_proton.imap.login.endpoint import Credentials, Endpoint, Pin, TlsMode
 from mcp_proton.imap.submission.outlet import Outlet
@@ -41,6 +40,7 @@ from tests.servers.account import Account
 from tests.servers.cyrus import Cyrus
 from tests.servers.dovecot import Dovecot
 from tests.servers.fixtures import running
+from tests.servers.mail import Mail
 
 from . import places, sending
 from .memory import peak
@@ -65,7 +65,7 @@ def measure() -> list[Figure]:
 
 def passed(way: str, imap: Account, jmap: Account, port: int, pin: str) -> dict[str, float]:
     """Put the file where it comes from, and pass it on in a process of its own: its memory in MiB, and the tokens."""
-    (imap if way == "imap to jmap" else jmap).load([places.Mail(places.big(MEGABYTES))])
+    (imap if way == "imap to jmap" else jmap).load([Mail(places.big(MEGABYTES))])
     told = {
         "way": way,
         "imap": [imap.host, imap.imap_port, imap.username, imap.password],
@@ -91,10 +91,8 @@ async def _service(told: Mapping[str, Any]) -> AsyncIterator[MailService]:
     smtp, pin = told["smtp"]
     endpoint = Endpoint(host, port, TlsMode.PLAIN, plain_to_this_machine=True)
     outlet = Outlet(Endpoint("127.0.0.1", smtp, TlsMode.STARTTLS, Pin.read(pin)), Credentials("alice", given("secret")))
-    from_imap: MailBackend = ImapBackend(
-        "imap", endpoint, Credentials(username, given(password)), outlet=outlet, configured=ME
-    )
-    from_jmap: MailBackend = JmapBackend("jmap", JmapEndpoint(url), JmapCredentials(user, given(secret)), configured=ME)
+    from_imap = ImapBackend("imap", endpoint, Credentials(username, given(password)), outlet=outlet, configured=ME)
+    from_jmap = JmapBackend("jmap", JmapEndpoint(url), JmapCredentials(user, given(secret)), configured=ME)
     clock = FixedClock()
     with TemporaryDirectory() as folder:
         (Path(folder) / "state").mkdir(mode=0o700)

@@ -16,9 +16,11 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 from urllib.request import urlopen
 
@@ -33,6 +35,7 @@ CLIENTS = 8
 AT_ONCE = 50
 IDLE = 200
 LIMIT = 25
+T = TypeVar("T")
 _NO_LIMITS = {
     "MCP_PROTON_READS_PER_MINUTE": "0",
     "MCP_PROTON_WRITES_PER_MINUTE": "0",
@@ -105,7 +108,7 @@ class Caller:
         self._post({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": info}, "initialize", {})
         self._connection.close()
 
-    def _post(self, params: dict[str, object], method: str, headers: dict[str, str]) -> bytes:
+    def _post(self, params: Mapping[str, object], method: str, headers: dict[str, str]) -> bytes:
         body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
         self._connection.request("POST", "/mcp", body, {**self._headers, **headers})
         response = self._connection.getresponse()
@@ -162,7 +165,7 @@ def owned() -> Iterator[tuple[Served, list[str], Simulator, Path]]:
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, daemon=True).start()
 
-    def do(work):  # type: ignore[no-untyped-def]
+    def do(work: Coroutine[Any, Any, T]) -> T:
         return asyncio.run_coroutine_threadsafe(work, loop).result(60)
 
     with ExitStack() as stack:
@@ -229,7 +232,11 @@ def _call(service: Served, token: str, empty: Served, home: Path) -> Figure:
             asking.flush()
             return float(answers.readline())
 
-        sides = (lambda: ours.call("messages_list", limit=LIMIT), lambda: floor.call("nothing"), inside)
+        sides: list[Callable[[], float]] = [
+            partial(ours.call, "messages_list", limit=LIMIT),
+            partial(floor.call, "nothing"),
+            inside,
+        ]
         rounds = [[statistics.mean(side() for _ in range(10)) for side in sides] for _ in range(16)]
     page, nothing, within = (statistics.median(taken) for taken in zip(*rounds[1:], strict=True))
     found = (page - within) / nothing

@@ -59,6 +59,7 @@ def _start(command: tuple[str, ...]) -> Start:
         info = {"name": "bench", "version": "1"}
         _ask(process, 1, "initialize", protocolVersion="2025-11-25", capabilities={}, clientInfo=info)
         answered = time.perf_counter()
+        assert process.stdin is not None
         process.stdin.write(b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
         _ask(process, 2, "tools/list")
         listed = time.perf_counter()
@@ -69,6 +70,8 @@ def _start(command: tuple[str, ...]) -> Start:
 
 def _ask(process: subprocess.Popen[bytes], number: int, method: str, **params: object) -> None:
     asked = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+    assert process.stdin is not None
+    assert process.stdout is not None
     process.stdin.write(json.dumps(asked).encode() + b"\n")
     process.stdin.flush()
     answer = json.loads(process.stdout.readline())

@@ -14,7 +14,7 @@ import asyncio
 import itertools
 import os
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from functools import partial
@@ -82,7 +82,7 @@ async def exports(place: Place, count: int, sizes: str, *, goal: bool = False) -
                 raw.command(b"SELECT " + place.mailbox)
                 octets = raw.command(b"UID FETCH 1:%d (BODY.PEEK[])" % count) // count
 
-                def ours(form: str) -> object:
+                def ours(form: str) -> Awaitable[object]:
                     name = f"export {next(numbers)}"
                     return _asked(
                         service, "exports_create", messages=handles, folder=str(folder), name=name, format=form

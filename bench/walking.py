@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from mcp_proton.domain.walk import Interval
+from mcp_proton.imap.backend import ImapBackend
 
 from . import places
 from .places import Place
@@ -30,7 +31,7 @@ async def _walks(place: Place) -> list[Figure]:
         raw.command(b"UID SEARCH RETURN (ALL) ALL")
         raw.command(b"UID FETCH 1:* (UID INTERNALDATE)")
 
-    async def walked(backend: places.ImapBackend) -> None:
+    async def walked(backend: ImapBackend) -> None:
         at, more = 0, True
         while more:
             part = await backend.ids(inbox, Interval(), at, PAGE)

@@ -44,7 +44,7 @@ class Engine(OwnMounts):
         super().__enter__()
         self._folder = Path(tempfile.mkdtemp(prefix="engine-"))
         self._service: subprocess.Popen[bytes] | None = None
-        store, run = CACHE / "store", self._folder / "run"
+        store, run = CACHE / "store", CACHE / "run"  # podman remembers both in the store
         (self._folder / "containers.conf").write_text(_SETTINGS)
         (self._folder / "no-limits.yaml").write_text(_NO_LIMITS)
         (self._folder / "storage.conf").write_text(
@@ -102,6 +102,7 @@ class Engine(OwnMounts):
         ignored = base.DOCKERFILE.with_name("Dockerfile.dockerignore")
         words = [*how, "--format=docker", f"--file={base.DOCKERFILE}", f"--ignorefile={ignored}", f"--tag={IMAGE}"]
         self.run(["buildah", "build", *words, base.ROOT], more=self._more)
+        self.run(["buildah", "rmi", "--prune"], more=self._more)
 
     def _listen(self) -> None:
         where = self._more["DOCKER_HOST"]

@@ -103,7 +103,7 @@ class _Session:
         try:
             await self.writer.start_tls(self.sink.context)
         except AttributeError:  # the client left at once, and asyncio forgot that there was a transport
-            self.writer._transport = before
+            self.writer._transport = before  # type: ignore[attr-defined]
             raise ConnectionResetError from None
         self.tls = True
 

@@ -74,9 +74,13 @@ class Subscriptions:
             if len(held.followers) >= MOST:
                 raise _too_many()
             tell, ended = partial(held.pending.put, params.uri), partial(held.forget, params.uri)
-            held.followers[params.uri] = await self._follow(params.uri, tell, ended)
+            follower = await self._follow(params.uri, tell, ended)
         except MailError as error:
             raise _turned_down(error) from None
+        if params.uri in held.followers or self._sessions.get(connection) is not held:
+            await self._end([follower])  # asked for twice at once, or left meanwhile
+        else:
+            held.followers[params.uri] = follower
         return mcp_types.EmptyResult()
 
     async def unsubscribe(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 from mcp_proton.domain.errors import NotFound
 from mcp_proton.domain.ports import MailBackend
 from mcp_proton.policy.model import Policy
-from mcp_proton.testing.account import MemoryAccount
 
 
 class MemoryVault:
@@ -38,10 +38,19 @@ class FixedPolicy:
         return self.policy
 
 
+class Named(MailBackend, Protocol):
+    """A backend that says which account it is."""
+
+    @property
+    def name(self) -> str:
+        """The owner's name for it."""
+        ...
+
+
 class MemoryAccounts:
     """Accounts that are there from the start; the first is the default."""
 
-    def __init__(self, *backends: MemoryAccount) -> None:
+    def __init__(self, *backends: Named) -> None:
         self._backends = {backend.name: backend for backend in backends}
 
     @property

@@ -111,6 +111,8 @@ def test_metrics_say_what_waits_and_what_the_rules_said(owner: Owner) -> None:
         "mcp_proton_sessions 2.0",
         "mcp_proton_active_clients 1.0",
         "mcp_proton_calls_running 0.0",
+        "mcp_proton_watched_accounts 0.0",
+        "mcp_proton_followed_resources 0.0",
         'mcp_proton_tool_latency_seconds_count{operation="messages_list"} 1.0',
     ):
         assert line in told, line

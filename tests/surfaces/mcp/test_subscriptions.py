@@ -209,6 +209,14 @@ async def test_what_cannot_be_followed_is_told(era, uri, code):
     await followed_by(lab, 0)
 
 
+async def test_what_is_asked_for_many_times_at_once_is_followed_once():
+    lab = Lab()
+    async with Client(lab.server(), mode="legacy") as client:
+        await asyncio.gather(*(client.session.subscribe_resource(INBOX) for _ in range(20)))
+        assert (lab.service.watching.followers, lab.service.watching.accounts) == (1, 1)
+    await followed_by(lab, 0)
+
+
 async def test_where_the_owner_is_asked_each_time_nothing_is_told_unasked():
     lab = Lab(policy(Preset.ASSISTANT, rule(Verdict.ASK, Effect.LIST)))
     with pytest.raises(MCPError) as refusal:

@@ -47,9 +47,12 @@ async def mailbox(verb: str, box: Mailbox, ctx: Context) -> Consequence:
 
 
 def withheld(messages: Sequence[str], ctx: Context) -> tuple[str, ...]:
-    """Say what of these messages their servers have and do not give out: no copy of them, however it is proved, has it."""
+    """Say what of these messages their servers have and do not give out: no copy of them, however it is proved, has it.
+
+    Nothing is said of an account that the caller has no part in.
+    """
     counted = Counter(Handle.parse(one).account for one in dict.fromkeys(messages))
-    lacking = {account: ctx.backend(account).consequences().withheld for account in counted}
+    lacking = {name: ctx.backend(name).consequences().withheld for name in ctx.accounts() if name in counted}
     return tuple(
         f"{what}, if any of {counted[account]} has some: the server of `{account}` does not give them out"
         for account, what in lacking.items()

@@ -146,8 +146,11 @@ class Call:
         raise Invalid("there are several accounts", next="name one: " + ", ".join(mine))
 
     def backend(self, account: str) -> MailBackend:
-        """Return the backend of a planned account. INVARIANT: an account outside the plan is out of reach."""
-        if self.reachable is not None and account not in self.reachable:
+        """Return the backend of a planned account. INVARIANT: an account outside the plan is out of reach, and before there
+        is a plan one that is not the caller's."""
+        if self.reachable is None:
+            return self._mine(account)
+        if account not in self.reachable:
             raise Defect("an operation reached for an account that its plan does not name")
         return self.world.accounts.backend(account)
 

@@ -151,6 +151,8 @@ class Watching:
             watched.task = self._spawn(watched.run())
         wanting = self._spawn(watched.want(self._tags(account)))
         done, _ = await asyncio.wait({wanting}, timeout=BEGINNING)
+        if wanting.cancelled():
+            raise Unavailable("the account is being closed")
         if done:
             wanting.result()
         else:  # what may have changed until it is watched after all is told then
@@ -224,8 +226,14 @@ class Watching:
     def _spawn(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(work, context=self._aside)
         self._work.add(task)
-        task.add_done_callback(self._work.discard)
+        task.add_done_callback(self._done)
         return task
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self._work.discard(task)
+        error = None if task.cancelled() else task.exception()
+        if error is not None and not isinstance(error, MailError):
+            _log.error("fault in watching: %s", type(error).__name__)  # its words may quote mail
 
 
 class _Watched:
@@ -235,12 +243,19 @@ class _Watched:
         self._begin, self._touched = begin, touched
         self._watch = begin()
         self._wanted: frozenset[str] | None = frozenset()
+        self._wanting: set[asyncio.Task[object]] = set()
         self.task: asyncio.Task[None] | None = None
 
     async def want(self, tags: frozenset[str] | None) -> None:
-        """Watch these. Returns once they are."""
+        """Watch these. Returns once they are; cancelled when it is closed before."""
         self._wanted = tags
-        await self._watch.want(tags)
+        wanting = asyncio.current_task()
+        assert wanting is not None
+        self._wanting.add(wanting)
+        try:
+            await self._watch.want(tags)
+        finally:
+            self._wanting.discard(wanting)
 
     async def run(self) -> None:
         """Tell what changes, without end."""
@@ -254,7 +269,7 @@ class _Watched:
                 await self._watch.aclose()
             await asyncio.sleep(AGAIN)
             self._watch = self._begin()
-            asyncio.ensure_future(self._watch.want(self._wanted)).add_done_callback(self._begun)
+            asyncio.ensure_future(self.want(self._wanted)).add_done_callback(self._begun)
 
     def _begun(self, wanted: asyncio.Future[None]) -> None:
         if not wanted.cancelled() and wanted.exception() is None:
@@ -262,6 +277,8 @@ class _Watched:
 
     async def aclose(self) -> None:
         """Stop."""
+        for wanting in self._wanting:
+            wanting.cancel()
         if self.task is not None:
             self.task.cancel()
             await asyncio.gather(self.task, return_exceptions=True)
