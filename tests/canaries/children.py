@@ -66,6 +66,9 @@ class Children:
             if size > copy.size:
                 copy.size = size
                 self._hear(Path(entry.path), copy)
+            elif not _runs(int(entry.name.partition("-")[0])):
+                Path(entry.path).unlink()  # else every test would look at all of them
+                del self._copies[entry.name]
 
     def _hear(self, file: Path, copy: _Copy) -> None:
         with file.open("rb") as said:
@@ -76,3 +79,13 @@ class Children:
         place = f"what {command.decode(errors='replace').strip()} said"
         listen(more.decode(errors="replace"), place, copy.lines + 1)
         copy.start, copy.lines = start + more.rfind(b"\n") + 1, copy.lines + more.count(b"\n")
+
+
+def _runs(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass  # somebody else's
+    return True

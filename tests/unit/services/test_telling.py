@@ -57,6 +57,21 @@ def test_every_error_says_what_to_do_and_whether_it_may_be_repeated(kind: type[M
         assert "do not repeat it" in shown["next"]
 
 
+def test_nothing_is_tried_again_by_itself_but_what_passes_by_itself() -> None:
+    """A-81: least of all a login that was refused, for a second try can lock an account out."""
+    passing = {kind for kind in ERRORS if kind.retry}
+    assert {errors.Unavailable, errors.NotSynced} <= passing
+    for kind in (
+        errors.AuthFailed,
+        errors.Untrusted,
+        errors.Ambiguous,
+        errors.Refused,
+        errors.Invalid,
+        errors.Conflict,
+    ):
+        assert not passing & set(below(kind)), kind
+
+
 @pytest.mark.parametrize(
     ("theirs", "kind", "status", "code"),
     [
