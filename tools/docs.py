@@ -166,7 +166,7 @@ def cli() -> str:
         head.replace("# mcp-proton\n", f"# mcp-proton\n\n{MADE}\n", 1)
         .replace("\nmcp-proton ", "\n    mcp-proton ")
         .replace("    mcp-proton COMMAND", "mcp-proton COMMAND"),
-        *[f"## {one}" for one in commands if not one.startswith(("Table of Contents", "mcp-proton do\n"))],
+        *[_with_closing(one) for one in commands if not one.startswith(("Table of Contents", "mcp-proton do\n"))],
         "## mcp-proton do OPERATION",
         "",
         "Every operation of [operations.md](operations.md) as a command; its arguments are the same, as `--options`.",
@@ -178,6 +178,13 @@ def cli() -> str:
         *exits,
     ]
     return "\n".join(line.rstrip() for line in "\n".join(lines).splitlines()) + "\n"
+
+
+def _with_closing(section: str) -> str:
+    """The section of a command, with what `--help` says below its flags before its own commands."""
+    name = section.partition("\n")[0].removeprefix("mcp-proton ")
+    own, below, rest = section.partition("\n### ")
+    return f"## {own.rstrip()}\n\n```text\n{app[name].help_epilogue}\n```\n{below}{rest}"
 
 
 def providers() -> str:

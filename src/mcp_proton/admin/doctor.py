@@ -30,9 +30,8 @@ app = App(
     help_epilogue="""Looks at your files and who may read them, the rules in force, the store, each
 account (password, server, certificate, login, version, sync, sending) and each
 client. It logs in once per account for reading and once for sending, and changes
-nothing. Exits with 1 when something
-needs you. What it prints holds no secrets, mail addresses or mail, so it can
-be shown to others.
+nothing. Exits with 1 when something needs you. What it prints holds no secrets,
+mail addresses or mail, so it can be shown to others.
 
 With --prove it also tries on Bridge what a change of mail really does there:
 it makes a message of its own in a folder of its own, stars, labels, moves,
