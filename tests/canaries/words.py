@@ -15,7 +15,7 @@ SHAPES = {
     "a login": re.compile(r"\b(Basic|Bearer) [\w+/-]{8,}"),
 }
 SHORTEST = 8
-"""Letters a subject or a name has at least: "Hello" may be said by anybody."""
+"""Letters a word has at least. A subject or a name has several words: "Hello" and "recipients" may be said by anybody."""
 MOST = 5_000
 """Words kept in one process, the latest: a test may fill a mailbox with 50,000 messages."""
 OURS = {"mcp-proton", "personal"}
@@ -57,10 +57,8 @@ def _words(raw: bytes) -> tuple[tuple[str, str], ...]:
     found: list[tuple[str, str]] = []
     for name, value in _HEADER.findall(head):
         text = " ".join(_decoded(value).split())
-        if name.lower() == b"subject":
-            found.append(("a subject", text))
-        else:
-            found += [("a name", shown) for shown, _ in getaddresses([text])]
+        shown = [("a subject", text)] if name.lower() == b"subject" else [("a name", one) for one, _ in getaddresses([text])]
+        found += [(kind, words) for kind, words in shown if " " in words]
     found += [("the name of a file", name.decode(errors="replace")) for name in _FILE.findall(raw)]
     first = body.lstrip().partition(b"\n")[0].decode(errors="replace").strip()
     if " " in first and not first.startswith("--"):
