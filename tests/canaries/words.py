@@ -57,7 +57,11 @@ def _words(raw: bytes) -> tuple[tuple[str, str], ...]:
     found: list[tuple[str, str]] = []
     for name, value in _HEADER.findall(head):
         text = " ".join(_decoded(value).split())
-        shown = [("a subject", text)] if name.lower() == b"subject" else [("a name", one) for one, _ in getaddresses([text])]
+        shown = (
+            [("a subject", text)]
+            if name.lower() == b"subject"
+            else [("a name", one) for one, _ in getaddresses([text])]
+        )
         found += [(kind, words) for kind, words in shown if " " in words]
     found += [("the name of a file", name.decode(errors="replace")) for name in _FILE.findall(raw)]
     first = body.lstrip().partition(b"\n")[0].decode(errors="replace").strip()

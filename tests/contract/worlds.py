@@ -223,6 +223,8 @@ async def memory() -> AsyncIterator[World]:
 
 
 SOON = Timing(poll=0.1)
+FORGETFUL = Timing(poll=0.1, checked=1.0)
+"""for pymap, which tells what changed while an IDLE began only with the next change: a look finds it"""
 WATCHFUL = JmapHabits(poll=0.1, first=0.1)
 """asks a server that tells nothing, every tenth of a second"""
 ATTENTIVE = Habits(quiet=0.0, fresh=0.0)
@@ -336,7 +338,8 @@ async def server(
     if account.imaps_port:
         place = Endpoint(account.host, account.imaps_port, TlsMode.IMPLICIT, Pin.read(account.certificate_sha256))
     login = Credentials(account.username, secret)
-    made = ImapBackend("me", place, login, sessions=ATTENTIVE, timing=SOON, outlet=outlet, configured=configured)
+    timing = FORGETFUL if isinstance(account.server, Pymap) else SOON
+    made = ImapBackend("me", place, login, sessions=ATTENTIVE, timing=timing, outlet=outlet, configured=configured)
     async with aclosing(made) as backend:
         yield Server(account, backend)
 
