@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from mcp_proton.domain.errors import AuthFailed, MailError, Untrusted
 from mcp_proton.domain.mail import Mailbox, Role
+from mcp_proton.domain.pauses import doubled
 from mcp_proton.imap.errors import Rejected
 from mcp_proton.imap.mailboxes import AT_ONCE, wire_name
 from mcp_proton.imap.protocol import commands
@@ -132,9 +133,8 @@ class Watch:
         try:
             if self._must_list(session, wanted):
                 self._boxes = self._arrange((await session.run(commands.ListMailboxes()))[0])
-            await self._attend(
-                session, wanted
-            )  # INVARIANT: first told, then looked at, or something could fall between
+            # INVARIANT: first told, then looked at, or something could fall between.
+            await self._attend(session, wanted)
             found = await self._statuses(session, wanted)
         except BaseException:
             self._waiting = waiting + self._waiting
@@ -202,9 +202,8 @@ class Watch:
             every = wanted is None or len(names) > NAMED
             try:
                 if self._notified is not None:
-                    await session.run(
-                        NotifyNone()
-                    )  # Dovecot 2.3 keeps to the mailboxes it was first told of, otherwise
+                    # Dovecot 2.3 keeps to the mailboxes it was first told of, otherwise.
+                    await session.run(NotifyNone())
                 await session.run(Notify(None if every else [wire_name(box) for box in asked.values()]))
                 self._notified = names
             except Rejected:
@@ -249,8 +248,7 @@ class Watch:
         return VERSIONED not in before or _differ(before, items)
 
     def _pause(self) -> float:
-        longest = min(LONGEST, FIRST * float(1 << min(max(self._failures - 1, 0), 16)))
-        return longest * random.uniform(0.5, 1.0)  # noqa: S311 - spreads load, guards nothing
+        return doubled(self._failures, FIRST, LONGEST) * random.uniform(0.5, 1.0)  # noqa: S311 - spreads load, guards nothing
 
 
 def _differ(before: Mapping[str, int], now: Mapping[str, int]) -> bool:

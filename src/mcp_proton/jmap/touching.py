@@ -5,10 +5,10 @@ by their counts for what is gone. Where it cannot say, every mailbox counts as t
 from __future__ import annotations
 
 import asyncio
-from itertools import count
 from typing import TYPE_CHECKING, TypeVar
 
 from mcp_proton.domain.errors import AuthFailed, MailError, Untrusted
+from mcp_proton.domain.pauses import doubled
 from mcp_proton.jmap.errors import MethodFailed
 from mcp_proton.jmap.occurrences import pages
 from mcp_proton.jmap.protocol import values
@@ -110,11 +110,12 @@ class Touching:
 
 async def _patiently(work: Callable[[], Awaitable[T]]) -> T:
     """Do it, again and again where the server cannot be reached."""
-    for failures in count():
+    failures = 0
+    while True:
         try:
             return await work()
         except (AuthFailed, Untrusted):
             raise
         except MailError:
-            await asyncio.sleep(min(LONGEST, float(1 << min(failures, 6))))
-    raise AssertionError
+            failures += 1
+            await asyncio.sleep(doubled(failures, 1.0, LONGEST))

@@ -16,6 +16,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from mcp_proton.domain.errors import MailError, Unavailable
+from mcp_proton.domain.pauses import doubled
 from mcp_proton.jmap.errors import MethodFailed, ProtocolViolation
 from mcp_proton.jmap.protocol import values
 from mcp_proton.jmap.protocol.client import Call
@@ -128,7 +129,7 @@ class Watch:
         habits = self._habits
         if not self._failures:
             return habits.first if self._client.pushes else habits.poll
-        longest = min(habits.longest, habits.first * float(1 << min(self._failures - 1, 16)))
+        longest = doubled(self._failures, habits.first, habits.longest)
         return longest * random.uniform(0.5, 1.0)  # noqa: S311 - spreads load, guards nothing
 
     def _news(self, states: dict[Kind, str]) -> Changed | None:

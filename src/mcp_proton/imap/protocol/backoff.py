@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mcp_proton.domain.errors import MailError, Unavailable
+from mcp_proton.domain.pauses import doubled
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -62,8 +63,8 @@ class Backoff:
         """Remembers the failure and says how long nobody should try."""
         self._failures += 1
         if isinstance(error, Unavailable) and error.retry:
-            doubled = self._patience.first * float(1 << min(self._failures - 1, 16))
-            pause = min(self._patience.longest, doubled) * self._random.uniform(0.75, 1.25)
+            pause = doubled(self._failures, self._patience.first, self._patience.longest)
+            pause *= self._random.uniform(0.75, 1.25)
         else:
             pause = self._patience.refused
         self._error, self._not_before = error, self._clock() + pause

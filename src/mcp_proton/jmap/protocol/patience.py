@@ -9,6 +9,7 @@ import time
 from email.utils import parsedate_to_datetime
 
 from mcp_proton.domain.errors import Ambiguous, AuthFailed, MailError, Unavailable
+from mcp_proton.domain.pauses import doubled
 from mcp_proton.jmap.errors import Overloaded
 
 FIRST, LONGEST = 0.2, 30.0
@@ -54,7 +55,7 @@ class Patience:
         if not isinstance(error, Unavailable) or not error.retry:
             return
         self._failures += 1
-        pause = min(LONGEST, FIRST * float(1 << min(self._failures - 1, 16))) * random.uniform(0.75, 1.25)  # noqa: S311
+        pause = doubled(self._failures, FIRST, LONGEST) * random.uniform(0.75, 1.25)  # noqa: S311
         if isinstance(error, Overloaded) and error.wait is not None:
             pause = min(error.wait, MOST_ASKED)
         self._error, self._not_before = error, time.monotonic() + pause
