@@ -156,11 +156,7 @@ class Watching:
         if done:
             wanting.result()
         else:  # what may have changed until it is watched after all is told then
-            wanting.add_done_callback(lambda wanted: self._begun(account, wanted))
-
-    def _begun(self, account: str, wanted: asyncio.Task[None]) -> None:
-        if not wanted.cancelled() and wanted.exception() is None:
-            self._touched(account, None)
+            wanting.add_done_callback(watched.begun)
 
     def _tags(self, account: str) -> frozenset[str] | None:
         tags = {one.tag for one in self._of(account)}
@@ -269,9 +265,10 @@ class _Watched:
                 await self._watch.aclose()
             await asyncio.sleep(AGAIN)
             self._watch = self._begin()
-            asyncio.ensure_future(self.want(self._wanted)).add_done_callback(self._begun)
+            asyncio.ensure_future(self.want(self._wanted)).add_done_callback(self.begun)
 
-    def _begun(self, wanted: asyncio.Future[None]) -> None:
+    def begun(self, wanted: asyncio.Future[None]) -> None:
+        """It is watched from now on; nobody knows what changed before."""
         if not wanted.cancelled() and wanted.exception() is None:
             self._touched(None)
 
