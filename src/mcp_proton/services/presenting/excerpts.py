@@ -117,27 +117,24 @@ class _Incoming:
 
     async def octets(self) -> AsyncIterator[bytes]:
         """Yield them. `Unsupported` beyond what a reader takes of a file that is of no use in part."""
-        done, left = 0, self._claim.most
-        async for chunk in self._ctx.backend(self._handle.account).fetch(self._handle, self._chosen.part.path):
-            done += len(chunk)
-            await self._ctx.progress(done, self._chosen.size or None, "fetching")
-            octets = self._decoder.feed(chunk)
-            self.complete = len(octets) <= left
+        left = self._claim.most
+        async for octets in self._decoded():
             yield octets[:left]
+            self.complete = len(octets) <= left
             left -= len(octets)
             if not self.complete:
-                self._cut()
-                return
-        octets = self._decoder.finish()
-        self.complete = len(octets) <= left
-        yield octets[:left]
-        if not self.complete:
-            self._cut()
-
-    def _cut(self) -> None:
-        if self._claim.whole:
+                break
+        if self._claim.whole and not self.complete:
             raise Unsupported(
                 f"the file is larger than {self._claim.most >> 20} MiB, the most that is read",
                 code="file_too_large",
                 next="`attachments_save` saves it",
             )
+
+    async def _decoded(self) -> AsyncIterator[bytes]:
+        done = 0
+        async for chunk in self._ctx.backend(self._handle.account).fetch(self._handle, self._chosen.part.path):
+            done += len(chunk)
+            await self._ctx.progress(done, self._chosen.size or None, "fetching")
+            yield self._decoder.feed(chunk)
+        yield self._decoder.finish()
