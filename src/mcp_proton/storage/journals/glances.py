@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from sqlalchemy import insert
@@ -51,7 +50,8 @@ class Glances:
     @property
     def oldest(self) -> datetime | None:
         """Since when the line waits that was queued first; None where none does."""
-        return next((now for _, _, now in (*self._writing[:1], *islice(self._waiting, 1))), None)
+        first = self._writing or self._waiting
+        return first[0][2] if first else None
 
     async def flush(self) -> None:
         """Write what waits. Raises `Unavailable` and keeps the rest when the store does not take it.
