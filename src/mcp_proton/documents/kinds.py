@@ -39,37 +39,19 @@ MOST_OF_A_TEXT = 8 << 20
 """Of a text so many octets are read."""
 
 _BY_TYPE = {
-    "application/csv": Kind.TABLE,
-    "application/ics": Kind.CALENDAR,
-    "application/pdf": Kind.PDF,
-    "application/rtf": Kind.RTF,
-    "application/x-pdf": Kind.PDF,
-    "application/x-rtf": Kind.RTF,
-    "application/xhtml+xml": Kind.HTML,
-    "message/global": Kind.MESSAGE,
-    "message/rfc822": Kind.MESSAGE,
-    "text/calendar": Kind.CALENDAR,
-    "text/comma-separated-values": Kind.TABLE,
-    "text/csv": Kind.TABLE,
-    "text/html": Kind.HTML,
-    "text/richtext": Kind.RTF,
-    "text/rtf": Kind.RTF,
-    "text/tab-separated-values": Kind.TABLE,
-    "text/x-csv": Kind.TABLE,
-    **dict.fromkeys(
-        (
-            *(
-                "application/javascript",
-                "application/json",
-                "application/pgp-keys",
-                "application/sql",
-                "application/toml",
-            ),
-            *("application/x-ndjson", "application/x-sh", "application/x-yaml", "application/xml", "application/yaml"),
-            *("message/delivery-status", "message/disposition-notification", "message/feedback-report"),
-        ),
-        Kind.TEXT,
-    ),
+    media_type: kind
+    for kind, media_types in {
+        Kind.CALENDAR: "application/ics text/calendar",
+        Kind.HTML: "application/xhtml+xml text/html",
+        Kind.MESSAGE: "message/global message/rfc822",
+        Kind.PDF: "application/pdf application/x-pdf",
+        Kind.RTF: "application/rtf application/x-rtf text/richtext text/rtf",
+        Kind.TABLE: "application/csv text/comma-separated-values text/csv text/tab-separated-values text/x-csv",
+        Kind.TEXT: "application/javascript application/json application/pgp-keys application/sql application/toml "
+        "application/x-ndjson application/x-sh application/x-yaml application/xml application/yaml "
+        "message/delivery-status message/disposition-notification message/feedback-report",
+    }.items()
+    for media_type in media_types.split()
 }
 _BY_FAMILY = (
     ("application/vnd.openxmlformats-officedocument.wordprocessingml", Kind.WORD),
@@ -95,10 +77,14 @@ _BY_ENDING = {
     for ending in endings.split()
 }
 _VAGUE = frozenset(
-    (
-        *("application/binary", "application/octet-stream", "application/unknown", "application/x-octet-stream"),
-        *("application/msword", "application/zip"),
-    )
+    {
+        "application/binary",
+        "application/msword",
+        "application/octet-stream",
+        "application/unknown",
+        "application/x-octet-stream",
+        "application/zip",
+    }
 )
 _CHARSET = re.compile(r"[\w.:\"'*-]{1,60}", re.ASCII)
 
