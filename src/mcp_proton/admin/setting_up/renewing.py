@@ -66,7 +66,10 @@ def check(wanted: Wanted) -> None:
 def check_kind(wanted: Wanted, kind: Kind) -> None:
     """Tell that an account of this kind renews no tokens. Raises `Invalid`."""
     if wanted.renewing.given and kind is not Kind.IMAP:
-        raise Invalid("--oauth-… is for `--kind imap` or a --provider; other accounts take a password or --auth bearer")
+        raise Invalid(
+            "--oauth-… is for `--kind imap` or a --provider",
+            next="on JMAP the table `[accounts.NAME.oauth]` is written by hand; Bridge takes a password",
+        )
 
 
 def place(wanted: Wanted, before: Account | None) -> str | None:
